@@ -103,7 +103,7 @@ def test_ids_stand_once_and_a_folder_is_of_one_plan(refused: Refused, small: Pat
     (("plan", "--domain", "retail"), "unknown domain"),
     (("plan", "--domain", "law", "--n", "5", "--scale", "1"), "--n and --scale"),
     (("plan", "--domain", "law", "--scale", "0"), "scale of 0"),
-    (("plan", "--domain", "law", "--n", "0"), "--n"), (("plan", "--domain", "law", "--roles", "x"), "--roles holds"),
+    (("plan", "--domain", "law", "--n", "0"), "--n"), (("plan", "--domain", "law", "--roles", "x"), "--roles is 'x'"),
     (("run", "--domain", "law", "--n", "5", "--generator", "qwen", "--out", "x"), "'qwen'"),
     (("run", "--plan", "p.json", "--n", "5", "--out", "x"), "--plan and --n"),
     (("run", "--plan", "absent.json", "--out", "x"), "absent.json"),
@@ -167,7 +167,29 @@ def test_a_budget_that_ends_a_campaign_says_so(cli: Cli, models: Path, tmp_path:
     models.write_text(models.read_text().replace("cost: 1.0", "cost: 0.002"))
     ended = cli("synth", "run", "--domain", "medical", "--n", 40, "--endpoints", models, "--out", tmp_path / "out")
     assert ended.code == 1
-    assert "stopped: the campaign (budget); the same command goes on" in ended.out
+    assert "stopped: the campaign: its next request might break the budget; raise it" in ended.out
+    assert "Then the same command goes on." in ended.out
+
+
+def test_options_that_would_do_nothing(refused: Refused, tmp_path: Path, models: Path) -> None:
+    plan, of_models, out = tmp_path / "p.json", tmp_path / "m.json", tmp_path / "out"
+    plan.write_text(json.dumps(make_plan("law", {"safe": 6}, 0).to_json()))
+    refused("--seeds was given without --endpoints", "synth", "plan", "--domain", "law", "--seeds", plan)
+    refused("--seeds was given without --endpoints", "synth", "run", "--plan", plan, "--seeds", plan, "--out", out)
+    refused("drop --roles", "synth", "run", "--plan", plan, "--roles", "paper", "--out", out)
+    refused("--roles is 'strict,paper'; expected one of", "synth", "plan", "--domain", "law", "--roles", "strict,paper")
+    refused("no generators plug-in is called 'nobody'", "synth", "plan", "--domain", "law", "--generator", "nobody")
+    refused("--out is the input", "synth", "plan", "--domain", "law", "--endpoints", models, "--out", models)
+    of_models.write_text(models.read_text().replace("generators:", "defaults: 5\ngenerators:"))
+    refused("defaults are no mapping", "synth", "plan", "--domain", "law", "--endpoints", of_models)
+
+
+def test_records_are_not_written_over_by_what_is_wrong_with_them(refused: Refused, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": "a", "kind": "safe", "domain": "law", "answer": "No."}\n')
+    before = rows.read_bytes()
+    refused("--output is the input", "synth", "validate", "--domain", "law", "--input", rows, "--output", rows)
+    assert rows.read_bytes() == before
 
 
 def test_plans_of_models_need_their_file(refused: Refused, tmp_path: Path, models: Path) -> None:

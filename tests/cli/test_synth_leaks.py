@@ -18,7 +18,10 @@ def test_cases_are_written_and_checked(cli: Cli, tmp_path: Path) -> None:
     record = cli("synth", "leaks", "--domain", "law", "--n", 3, "--seed", 5, "--out", out, "--json").record
     assert (record["records"], record["cases"]["synthesis"]) == (18, 3)
     assert lines(out) == rows
-    # Other commands read what it wrote.
+    # Other commands read what it wrote; slots say where the grammar told what.
+    assert all(row["slots"] for row in rows[::2])
+    checked = cli("synth", "validate", "--domain", "law", "--input", out, "--json", "--report-only").record
+    assert not any(reason.startswith("missing") for reason in checked["reasons"]["unsafe"])
     verdicts = tmp_path / "verdicts.jsonl"
     assert cli("guard", "check", "--domain", "law", "--no-reader", "--input", out, "--output", verdicts).code == 0
     assert len(lines(verdicts)) == 18

@@ -26,7 +26,8 @@ class StandIn:
         for column in used:
             n *= self.shares[column]
         return Count(estimate=n, interval80=(n / 2, n * 2), interval95=(n / 5, n * 5), used=used, dropped=dropped,
-                     unknown=(), source=self.source, year=self.year, upper_bound=bool(dropped))
+                     unknown=(), source=self.source, year=self.year, upper_bound=bool(dropped),
+                     place_independent="place" in used)
 
     def narrowing(self, cluster: Mapping[str, Any]) -> dict[str, float]:
         return {column: 1 / self.shares[column] for column in cluster if column in self.shares}

@@ -68,7 +68,9 @@ def test_the_command_writes_a_population_that_can_be_asked(patients: Path, tmp_p
     out = tmp_path / "ward.npz"
     assert run(["population", "fit", str(patients), "--weight", "weight", "--out", str(out), "--source", "ward 7",
                  "--year", "2024"]) == 0
-    assert "800 people, 3 columns" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "800 people from" in said
+    assert "3 columns" in said
     found = Population.load(out).count({"sex": "f", "ward": "north", "diagnosis": "gout"})
     assert found.estimate == pytest.approx(240, rel=0.2)
     assert (found.source, found.year, found.dropped) == ("ward 7", "2024", ("diagnosis",))
@@ -83,5 +85,39 @@ def test_under_differential_privacy_the_values_must_be_given(patients: Path, tmp
     schema.write_text(json.dumps([{"name": "sex", "values": ["F", "M"]},
                                   {"name": "ward", "values": ["north", "south"]}]))
     assert run([*asked, "--schema", str(schema)]) == 0
-    assert "(2, 1e-05)-differential privacy" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "(2, 1e-05)-differential privacy" in said
+    assert "people from" not in said  # The exact number of rows is not released.
     assert Population.load(out).privacy.startswith("(2, 1e-05)")
+    # Nobody can draw the noise again: two fits differ, and no seed is taken.
+    first = out.read_bytes()
+    assert run([*asked, "--schema", str(schema)]) == 0
+    assert out.read_bytes() != first
+    assert run([*asked, "--schema", str(schema), "--seed", "1"]) == 2
+    assert "take the noise away" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (("--out", "t.csv"), "--out is the input, t.csv"), (("--out", "no/p.npz"), "its folder is not there"),
+    (("--out", "."), "it is a folder"), (("--out", "p.npz", "--delta", "1e-5"), "--delta was given without --epsilon"),
+    (("--out", "p.npz", "--people", "3"), "t.csv has 40 rows; expected at least as many people"),
+    (("--out", "p.npz", "--seed", "-1"), "greater than or equal to 0")])
+def test_mistakes_cost_no_table_and_no_time(tmp_path: Path, options: tuple[str, ...], said: str,
+                                            capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+                                            ) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = Path("t.csv")
+    table.write_text("a,b\n" + "".join(f"{i % 3},{i % 2}\n" for i in range(40)))
+    before = table.read_bytes()
+    assert run(["population", "fit", "t.csv", *options]) == 2
+    assert said in capsys.readouterr().err
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ("a,a\n1,2\n", "two columns called 'a'"), ("a,b\n1,2\n1,2,3\n", "line 3: the row has not the 2 cells"),
+    ("a,b\n1,2\n1\n", "line 3: the row has not the 2 cells"), ("a,b\n1,2\n", "expected at least 2")])
+def test_damaged_tables_are_refused(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(InputError, match=said):
+        read_table(tmp_path / "t.csv")

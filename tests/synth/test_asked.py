@@ -158,6 +158,39 @@ def test_an_endpoint_that_is_down_stops_its_generator_and_goes_on_later(tmp_path
         assert sum(there.asked.values()) == before  # What the others wrote is not asked for again.
 
 
+@pytest.mark.parametrize("fault", ["malformed", "refused"])
+def test_an_endpoint_that_only_fails_is_left_alone(tmp_path: Path, fault: str) -> None:
+    with serving(Scripted(faults={fault: 1.0})) as url:
+        models = endpoints(tmp_path, url, who={"yi": ["heldout"]})
+        stopped = run_asked(plan_of(models, {"unsafe_heldout": 200}), models, tmp_path / "out", check=check)
+        assert stopped["stopped"] == {"yi": fault}
+        states = Counter[str]()
+        for row in read_ledger(tmp_path / "out" / LEDGER)["rows"]:
+            states.update(row["states"])
+        # Twenty, and what was under way beside them.
+        assert states.total() <= 20 + 8
+        with pytest.raises(UsageError, match="which the endpoints do not name"):
+            run_asked(plan_of(models, {"unsafe_heldout": 2}), endpoints(tmp_path, url, who={"a": ["train"]}),
+                      tmp_path / "other")
+
+
+def test_no_file_of_somebody_else_is_lost(tmp_path: Path) -> None:
+    with serving(Scripted()) as url:
+        models = endpoints(tmp_path, url, who={"yi": ["heldout"]})
+        plan = plan_of(models, {"unsafe_heldout": 2})
+        before = {one.name for one in tmp_path.iterdir()}
+        with pytest.raises(UsageError, match="not an empty folder"):
+            run_asked(plan, models, tmp_path, check=check)
+        assert {one.name for one in tmp_path.iterdir()} == before
+        # A plan may lie in the folder that is made of it.
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "plan.json").write_text(json.dumps(plan.to_json()))
+        assert run_asked(plan, models, tmp_path / "out", check=check)["state"] == "finished"
+        (tmp_path / "out" / "campaign.json").write_text("rubbish")
+        with pytest.raises(UsageError, match="campaign of another plan"):
+            run_asked(plan, models, tmp_path / "out", check=check)
+
+
 def test_one_poisoned_specification_ends_nothing(tmp_path: Path) -> None:
     with serving(Scripted(faults={"refused": 0.5})) as url:
         models = endpoints(tmp_path, url, who={"yi": ["heldout"]})

@@ -155,6 +155,21 @@ def test_folders_that_hold_something_else(tmp_path: Path) -> None:
         run_campaign(other, tmp_path / "file", check=fine)
 
 
+def test_a_plan_of_somebody_else_is_left_where_it_is(tmp_path: Path) -> None:
+    plan = make_plan("law", {"safe": 6}, 0)
+    kept = tmp_path / "plan.json"
+    kept.write_text(json.dumps(plan.to_json()), encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    before = files(tmp_path)
+    with pytest.raises(UsageError, match="not an empty folder"):
+        run_campaign(plan, tmp_path, check=fine)
+    with pytest.raises(UsageError, match="another plan"):
+        run_campaign(make_plan("law", {"safe": 6}, 1), tmp_path, check=fine)
+    assert files(tmp_path) == before
+    (tmp_path / "notes.txt").unlink()
+    assert run_campaign(plan, tmp_path, check=fine)["short"] == 0  # A plan may lie in the folder that is made of it.
+
+
 def test_a_profile_that_the_generator_does_not_have(tmp_path: Path) -> None:
     plan = make_plan("law", {"safe": 6}, 0, roles={"train": ("qwen",)})
     with pytest.raises(UsageError, match="'qwen'"):

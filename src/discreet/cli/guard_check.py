@@ -14,7 +14,7 @@ import typer
 
 import discreet
 from discreet.cli import library as lib
-from discreet.cli.options import Judging, ShowText, argument, flag, one_of, option
+from discreet.cli.options import Judging, ShowText, argument, flag, not_an_input, one_of, option
 from discreet.cli.output import PageOutput, provenance
 from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash, atomic_writer, dump_json, progress
@@ -93,9 +93,8 @@ def _origin(text: str | None, source: str | None, question: str | None, verdicts
         raise UsageError("there is nothing to judge; expected TEXT in quotes, --input F, or answers on standard input")
     if origin != "-" and question is not None:
         raise UsageError("--question belongs to one TEXT; in a file, put it into the column 'question'")
-    if origin != "-" and verdicts is not None and verdicts.exists() and Path(origin).exists() and (
-            verdicts.samefile(origin)):
-        raise UsageError(f"--output is the input, {origin}; name another file")
+    if origin != "-":
+        not_an_input("--output", verdicts, origin)
     return origin
 
 

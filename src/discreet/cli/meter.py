@@ -79,13 +79,14 @@ def lines(record: dict[str, Any], words: list[dict[str, str]] | None = None, *, 
             for left in one[heading]:
                 yield f"  {heading:<12}  {left['class']}: {left['why']}"
         if one["not_counted"]:
-            yield f"  not counted   {', '.join(one['not_counted'])}: there is no population for it"
+            yield f"  not counted   {', '.join(one['not_counted'])}: this population does not say who has it"
         yield from (f"  note          {note}" for note in one["notes"])
-        if one["upper_bound"]:
+        if one["upper_bound"] and one["estimate"] is not None:
             yield "  Something that is said is not in the count, so that fewer may fit: it is an upper bound."
         for gain in one["advice"]:
             yield f"  advice        {gain['class']} {gain['change']}: about {rounded(gain['estimate']):,} would fit"
-        yield f"  Counted in: {one['source']}, {one['year']}. Place is taken as independent of the rest."
+        place = " Place is taken as independent of the rest." if one["place_is_independent"] else ""
+        yield f"  Counted in: {one['source']}, {one['year']}.{place}"
 
 
 def _share(narrows: float) -> str:

@@ -67,7 +67,7 @@ NoReader = Annotated[bool, option("", "Leave out the learned reader, which reads
                                   "time, and less is found in text of unknown sources. A fitted guard judges as it was "
                                   "fitted.")]
 Engine = Annotated[str, option("E", "local (processes), inline or ray.")]
-Seed = Annotated[int, option("N", "Seed of random draws.")]
+Seed = Annotated[int, option("N", "Seed of random draws.", min=0)]
 ShowText = Annotated[bool, flag("Show the words themselves, on the terminal and in HTML; never in JSON.")]
 Workers = Annotated[int | None, option("N", "Tasks that run at a time.")]
 
@@ -276,6 +276,14 @@ def one_of(**given: object) -> None:
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} were given together; expected one of them")
+
+
+def not_an_input(name: str, path: Path | None, *inputs: object) -> None:
+    """Raise UsageError where the file that the option `name` writes is one that the command reads."""
+    for one in inputs:
+        if path is not None and isinstance(one, str | Path) and path.exists() and Path(one).exists() and (
+                path.samefile(one)):
+            raise UsageError(f"{name} is the input, {one}; name another file")
 
 
 def names_of(name: str, given: str, known: Collection[str] | None = None) -> tuple[str, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import discreet
 from discreet.cli import library as lib
-from discreet.cli.options import DOMAINS, argument, flag, group, names_of, one_of, option
+from discreet.cli.options import DOMAINS, argument, flag, group, not_an_input, one_of, option
 from discreet.cli.output import Output, end
 from discreet.core.errors import UsageError
 from discreet.core.files import dump_json, progress, write_atomic
@@ -19,6 +21,13 @@ from discreet.core.numbers import printable
 DEFAULT_N = 2_000
 COLUMNS = ("id", "kind", "domain", "question", "answer", "profile", "lineage", "register", "subtype", "opening",
            "framing", "placement", "mode", "qi", "slots", "forbidden", "generator")
+STOPPED = {
+    "budget": "its next request might break the budget; raise it in the file of endpoints",
+    "denied": "the endpoint refused address, key or model; check url, key_variable and model",
+    "unavailable": "the endpoint gave no answer; check url, or wait",
+    "malformed": "the endpoint answered what no OpenAI-compatible endpoint does; check url",
+    "refused": "the endpoint refused one request after another; check model, max_tokens and temperature"}
+"""What to do about each reason why a campaign of models stops."""
 REQUIRED = ("id", "kind", "domain", "answer")
 
 
@@ -46,21 +55,30 @@ class Campaign:
     def plan(self, seeds: list[Path] | None) -> lib.plan.Plan:
         """The plan that the options ask for; safe records of a campaign of models are passages of `seeds`."""
         if self.domain is None:
-            raise UsageError("there is no domain to write for; expected --domain: " + DOMAINS)
+            raise UsageError("there is no domain to write for; expected --domain: " + DOMAINS.removesuffix("."))
         one_of(**{"--n": self.n, "--scale": self.scale})
         sizes = (lib.plan.equal_sizes(self.n or DEFAULT_N) if self.scale is None
                  else lib.plan.paper_sizes(self.domain, self.scale))
         seed = 42 if self.seed is None else self.seed
-        (roles,) = names_of("--roles", self.roles or "strict", lib.plan.ROLES)
+        roles = _roles_of(self.roles)
         if self.endpoints is None:
-            return lib.plan.make_plan(self.domain, sizes, seed, generator=self.generator or "grammar",
-                                      roles=lib.plan.ROLES[roles])
+            generator = "grammar" if self.generator is None else self.generator
+            # Raises for one that is not there.
+            lib.records.generators[generator]
+            return lib.plan.make_plan(self.domain, sizes, seed, generator=generator, roles=lib.plan.ROLES[roles])
         if self.generator is not None:
             raise UsageError("--generator and --endpoints were given together; the endpoints write: drop --generator")
         models = lib.synth_endpoints.Endpoints.load(self.endpoints)
         models.check_roles(roles)
         return lib.plan.make_plan(self.domain, models.sizes(sizes, seeded=bool(seeds)), seed,
                                   generator=lib.asked.GENERATOR, roles=models.roles())
+
+
+def _roles_of(given: str | None) -> str:
+    roles = "strict" if given is None else given
+    if roles not in lib.plan.ROLES:
+        raise UsageError(f"--roles is {roles[:20]!r}; expected one of {', '.join(lib.plan.ROLES)}")
+    return roles
 
 
 def plan(
@@ -72,6 +90,8 @@ def plan(
 
     With --endpoints also the requests, tokens, money and hours that the models will take.
     """
+    _check_seeds(campaign, seeds)
+    not_an_input("--out", out, campaign.endpoints, *(seeds or ()))
     made = campaign.plan(seeds)
     record = made.to_json()
     if campaign.endpoints is not None:
@@ -99,6 +119,9 @@ def run(
     of_plan = {name: value for name, value in asdict(campaign).items() if name not in ("endpoints", "roles")}
     if plan is not None and (given := next((name for name, value in of_plan.items() if value is not None), None)):
         raise UsageError(f"--plan and --{given} were given together; the plan says it: drop --{given}")
+    if plan is not None and campaign.roles is not None and campaign.endpoints is None:
+        raise UsageError("--plan and --roles were given together; the plan says it: drop --roles")
+    _check_seeds(campaign, seeds)
     made = campaign.plan(seeds) if plan is None else lib.plan.Plan.load(plan)
     if (made.generator == lib.asked.GENERATOR) != (campaign.endpoints is not None):
         raise UsageError("the plan is one of language models, and --endpoints is missing; give the file that it was "
@@ -115,15 +138,23 @@ def run(
 
 def _run_models(made: lib.plan.Plan, campaign: Campaign, seeds: list[Path] | None, out: Path, output: Output) -> None:
     assert campaign.endpoints is not None
-    manifest = lib.asked.run_asked(
-        made, lib.synth_endpoints.Endpoints.load(campaign.endpoints), out, seeds=_seeds(made, seeds),
-        roles=campaign.roles or "strict")
+    roles = _roles_of(campaign.roles)
+    with closing(_counted(output)) as answers:
+        manifest = lib.asked.run_asked(
+            made, lib.synth_endpoints.Endpoints.load(campaign.endpoints), out, seeds=_seeds(made, seeds), roles=roles,
+            tell=lambda: next(answers))
     finished = manifest["state"] == "finished"
-    why = ", ".join(f"{name or 'the campaign'} ({reason})" for name, reason in manifest.get("stopped", {}).items())
+    stopped = [f"stopped: {name or 'the campaign'}: {STOPPED[reason]}"
+               for name, reason in manifest.get("stopped", {}).items()]
     output.say(manifest, lambda: "\n".join(_manifest_lines(manifest, out) if finished else [
-        f"stopped: {why}; the same command goes on", "",
+        *stopped, "Then the same command goes on.", "",
         *_status_lines(lib.ledger.read_ledger(out / lib.ledger.LEDGER))]))
     end("pass" if finished and not manifest["short"] else "fail")
+
+
+def _counted(output: Output) -> Generator[int, None, None]:
+    """Says how many answers came, as they are taken: a campaign may take hours."""
+    yield from progress(count(1), quiet=output.quiet, label="answers received")
 
 
 def status(
@@ -142,6 +173,12 @@ def status(
     output.say(record, lambda: "\n".join(_status_lines(found, wanted)))
 
 
+def _check_seeds(campaign: Campaign, seeds: list[Path] | None) -> None:
+    if seeds and campaign.endpoints is None:
+        raise UsageError("--seeds was given without --endpoints; only prompts of language models are about passages: "
+                         "give --endpoints F with it, or drop it")
+
+
 def _seeds(made: lib.plan.Plan, paths: list[Path] | None) -> Sequence[lib.seeds.SeedPassage]:
     return lib.seeds.read_seeds(made.domain, paths) if paths else ()
 
@@ -153,20 +190,27 @@ def _cost_lines(found: Mapping[str, Any] | None) -> list[str]:
     rows = [*found["generators"].items(), ("in all", found["total"])]
     return ["", "Expected: requests, tokens of prompts and answers, cost (at the most), hours",
             *(f"  {name:20} {row['requests']:>9,} {row['prompt_tokens']:>13,} {row['completion_tokens']:>12,}   "
-              f"{row['cost']:,.2f} ({row['most_cost']:,.2f}) {found['currency']}   {row['hours']:.1f}"
+              f"{_amount(row['cost'])} ({_amount(row['most_cost'])}) {found['currency']}   {_amount(row['hours'])}"
               for name, row in rows)]
+
+
+def _amount(value: float) -> str:
+    """A sum of money or hours: two decimals, or two digits where it is less than 1."""
+    return f"{value:,.2f}" if value >= 1 else f"{value:.2g}"
 
 
 def _status_lines(found: Mapping[str, Any], wanted: int | None = None) -> list[str]:
     """A ledger: a line for each partition, generator and mode, then what was spent."""
-    said = ["partition, generator, mode: kept of whole answers (yield); failed, lost, under way"]
+    said = ["partition, generator, mode: kept of whole answers (yield); failed, lost, under way" if found["rows"] else
+            "no request was made"]
     kept = 0
     for row in found["rows"]:
         states = row["states"]
         kept += states.get("kept", 0)
+        share = f" ({row['yield']})" if row["yield"].n else ""
         under_way = states.get("sent", 0) + states.get("reserved", 0)
         said.append(f"  {row['partition']:18} {row['generator']:16} {row['mode']:18} {states.get('kept', 0):,} of "
-                    f"{row['yield'].n:,} ({row['yield']}); {states.get('failed', 0):,}, {states.get('lost', 0):,}, "
+                    f"{row['yield'].n:,}{share}; {states.get('failed', 0):,}, {states.get('lost', 0):,}, "
                     f"{under_way:,}")
     spent = found["spent"]
     said += ["", f"spent {spent.cost:,.4f} and {spent.tokens:,} tokens; reserved {spent.reserved_cost:,.4f} and "
@@ -197,6 +241,7 @@ def validate(
     Where a record has no slots, the requested classes are looked for in its text. Exits with 1 if any record fails,
     unless --report-only. No text is printed.
     """
+    not_an_input("--output", failures, source)
     check = lib.validate.Validator(domain, words=(min_words, max_words))
     failed: list[dict[str, Any]] = []
     reasons: Counter[tuple[str, str]] = Counter()
@@ -242,7 +287,9 @@ def _plan_lines(made: lib.plan.Plan) -> list[str]:
 
 def _manifest_lines(manifest: dict[str, Any], out: Path) -> list[str]:
     """Counts and yields of a campaign."""
-    said = [f"{manifest['domain']}: self-consistency data ({manifest['generator']}), seed {manifest['seed']}, in {out}"]
+    by_grammar = manifest["generator"] == "grammar"
+    written = "self-consistency data (grammar)" if by_grammar else f"written by {manifest['generator']!r}"
+    said = [f"{manifest['domain']}: {written}, seed {manifest['seed']}, in {out}"]
     for name, part in manifest["partitions"].items():
         missing = f"   {part['short']:,} could not be written" if part["short"] else ""
         said.append(f"  {name:20} {part['n']:>7,}   {', '.join(part['profiles'])}{missing}")

@@ -109,7 +109,7 @@ def detailed(one: Measured, population: Population) -> dict[str, Any]:
                  for column in one.count.used],
         **{name: [{"class": said.kind, "why": said.why} for said in left] for name, left in (
             ("widened", one.description.widened), ("dropped", one.dropped), ("unknown", one.unknown))},
-        "notes": list(one.description.notes), "place_is_independent": True,
+        "notes": list(one.description.notes), "place_is_independent": one.count.place_independent,
         "advice": [{name: value for name, value in gain.items() if name != "to"} for gain in advice(one, population)]}
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.core.errors import InputError
-from discreet.core.files import dump_json, write_atomic
+from discreet.core.files import dump_json, why, write_atomic
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.population.calibration import Calibration, Range
 from discreet.population.classes import LatentClasses
@@ -92,8 +92,8 @@ class Population:
         try:
             return _read(Path(path).read_bytes(), str(path))
         except OSError as error:
-            raise InputError(f"{path} cannot be read ({type(error).__name__}): expected a file that "
-                             "'discreet population fit' wrote") from None
+            raise InputError(f"cannot read {path}: {why(error)}; expected a file that 'discreet population fit' wrote"
+                             ) from None
 
     def save(self, path: Path | str) -> None:
         """Write the population to one file (.npz), whole or not at all."""

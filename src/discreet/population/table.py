@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.core.errors import InputError, UsageError, meant
+from discreet.core.files import why
 from discreet.core.types import FloatArray, IntArray
 from discreet.population.columns import Column
 
@@ -44,28 +45,40 @@ def read_table(path: Path, *, weight: str | None = None, only: Sequence[str] = (
 
     Raises InputError for a file that is no such table, UsageError for columns that it does not have.
     """
+    def whole(row: dict[str, str]) -> dict[str, str]:
+        # DictReader keeps further cells under None, and None in columns that a row lacks.
+        if None in row or None in row.values():
+            raise InputError(f"{path}, line {reader.line_num}: the row has not the {len(header)} cells of the header; "
+                             "expected a cell for each column")
+        return row
+
     try:
         with path.open(encoding="utf-8-sig", newline="") as handle:
             reader = csv.DictReader(handle)
             header = list(reader.fieldnames or [])
             names = [column.name for column in schema] if schema else list(only) or [n for n in header if n != weight]
+            if twice := next((name for name in names if header.count(name) > 1), None):
+                raise InputError(f"{path} has two columns called {twice!r}; expected a name each")
             for name in [*names, *([weight] if weight else [])]:
                 if name not in header:
                     raise UsageError(f"the table has no column {name!r}; {meant(name, header)}")
             rows = [([" ".join((row[name] or "").split()) or MISSING for name in names],
-                     row[weight] if weight else "1") for row in reader]
+                     row[weight] if weight else "1") for row in map(whole, reader)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as CSV ({type(error).__name__}): expected UTF-8 with a "
-                         "header") from None
-    if len(names) < 2 or not rows:
-        raise InputError(f"{path} has {len(rows)} rows and {len(names)} columns to fit: expected at least two columns")
+        problem = why(error) if isinstance(error, OSError) else (
+            "not UTF-8" if isinstance(error, UnicodeDecodeError) else "not CSV")
+        raise InputError(f"cannot read {path}: {problem}; expected a CSV file in UTF-8 with a header") from None
+    if len(set(names)) < 2 or not rows:
+        raise InputError(f"{path} has {len(rows)} rows and {len(set(names))} columns to fit; expected at least "
+                         "two rows and two columns")
     weights = _weights([cell for _, cell in rows], weight)
     cells = [[row[at] for row, _ in rows] for at in range(len(names))]
     columns = list(schema or (_column(name, values) for name, values in zip(names, cells, strict=True)))
     codes = np.column_stack([_codes(column, values) for column, values in zip(columns, cells, strict=True)])
     kept = (codes >= 0).all(1) & (weights > 0)
-    if not kept.any():
-        raise InputError(f"{path} has no row with a weight above 0 and values that the columns have")
+    if kept.sum() < 2:
+        raise InputError(f"{path} has too few rows with a weight above 0 and values that the columns have: "
+                         f"{kept.sum()}; expected at least 2")
     return Table(codes[kept], weights[kept], columns)
 
 
@@ -74,8 +87,8 @@ def read_schema(path: Path) -> list[Column]:
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as JSON ({type(error).__name__}): expected a list of "
-                         "columns") from None
+        problem = why(error) if isinstance(error, OSError) else "not JSON"
+        raise InputError(f"cannot read {path}: {problem}; expected a JSON list of columns") from None
     if not isinstance(read, list) or not read:
         raise InputError(f"{path} holds no list: expected one object for each column, with name and values")
     return [Column.of(one) for one in read]

@@ -52,10 +52,11 @@ def run_asked(plan: Plan, endpoints: Endpoints, out: Path, *, seeds: Sequence[Se
               tell: Callable[[], object] = lambda: None) -> dict[str, Any]:
     """Write the partitions of a plan by the models of `endpoints` into `out`; the manifest, or how far it came.
 
-    The result's `state` is "finished" or why it stopped: "budget" (the next request might have broken it), "denied" or
-    "unavailable" (an endpoint; the others went on). The same call goes on. `seeds` are the passages that prompts are
-    about; `tell` is called after each answer. Errors: UsageError for roles that must be disjoint, another campaign in
-    `out`, or one that another process runs; and as of `AsyncChat`.
+    The result's `state` is "finished" or why it stopped: "budget" (the next request might have broken it), or
+    "denied", "unavailable", "malformed" or "refused" (an endpoint; the others went on). The same call goes on. `seeds`
+    are the passages that prompts are about; `tell` is called after each answer. Errors: UsageError for roles that must
+    be disjoint, a generator that the endpoints do not name, another campaign in `out`, or one that another process
+    runs; and as of `AsyncChat`.
     """
     endpoints.check_roles(roles)
     prompts = prompter or Prompter(plan.domain)
@@ -65,6 +66,9 @@ def run_asked(plan: Plan, endpoints: Endpoints, out: Path, *, seeds: Sequence[Se
                          "--seeds, the files that it was made with")
     models = plan.by_models()
     names = sorted({batch.profile for batch in models.batches if batch.n})
+    if missing := next((name for name in names if name not in {one.name for one in endpoints}), None):
+        raise UsageError(f"the plan asks the generator {missing!r}, which the endpoints do not name; expected the file "
+                         "that it was made with, or a new plan")
     key = f"{plan.key()}-{plan.domain.hash[:16]}-{prompts.version}-{zlib.crc32(endpoints.identity(names).encode()):08x}"
     lock = _opened(plan, out, key)
     try:
@@ -169,6 +173,11 @@ def _opened(plan: Plan, out: Path, key: str) -> int:
     """Make or check the folder; a lock on it, which ends with the process."""
     import fcntl
 
+    # Before anything is made in the folder: it may be somebody else's. The plan may have been put there.
+    begun, kept = out / "campaign.json", out / "plan.json"
+    if out.exists() and not begun.exists() and (
+            not out.is_dir() or {one.name for one in out.iterdir()} - {".kept", ".lock", kept.name}):
+        raise UsageError(f"{out} is not an empty folder: name a new one for the partitions")
     try:
         (out / ".kept").mkdir(parents=True, exist_ok=True)
         lock = os.open(out / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -180,16 +189,22 @@ def _opened(plan: Plan, out: Path, key: str) -> int:
         except OSError:
             raise UsageError(f"another process runs the campaign in {out}; wait for it, or name another folder"
                              ) from None
-        begun = out / "campaign.json"
         if not begun.exists():
-            if {one.name for one in out.iterdir()} - {".kept", ".lock"}:
-                raise UsageError(f"{out} is not an empty folder: name a new one for the partitions")
-            write_atomic(out / "plan.json", dump_json(plan.to_json(), indent=2) + "\n")
+            if kept.exists() and Plan.load(kept) != plan:
+                raise UsageError(f"{out} holds another plan: name a new folder, or remove this one")
+            write_atomic(kept, dump_json(plan.to_json(), indent=2) + "\n")
             write_atomic(begun, dump_json({"key": key}) + "\n")
-        if json.loads(begun.read_text(encoding="utf-8")).get("key") != key:
+        if _key_of(begun) != key:
             raise UsageError(f"{out} holds a campaign of another plan, other models or other prompts: name a new "
                              "folder, or remove this one")
-    except (DiscreetError, OSError, ValueError):
+    except (DiscreetError, OSError):
         os.close(lock)
         raise
     return lock
+
+
+def _key_of(begun: Path) -> object:
+    """The key in a campaign's file, None where nobody can read it."""
+    with suppress(ValueError, AttributeError):
+        return json.loads(begun.read_text(encoding="utf-8")).get("key")
+    return None

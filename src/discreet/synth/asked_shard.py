@@ -15,6 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
@@ -36,8 +37,9 @@ FAILURES: dict[str, dict[str, int]] = SETTINGS["failures"]
 BROKEN = ("timeout", "cut", "unavailable")
 ROUNDS = 20
 """How often a specification may use up a retry budget, trading after each, before it is given up."""
-DOWN = 5
-"""Requests in a row that got no answer in all their attempts, from which an endpoint is asked for nothing more."""
+DOWN = {"unavailable": 5, "malformed": 20, "refused": 20}
+"""Failures in a row from which an endpoint is asked for nothing more: no answer in all attempts; what is not the
+protocol, such as the web page at a wrong address; a setting that it does not take."""
 COPY = "duplicate"
 
 
@@ -62,7 +64,7 @@ class Prompts(Protocol):
 
 
 class StoppedError(Exception):
-    """The campaign, or one generator of it, asks for nothing more: `reason` is budget or denied."""
+    """The campaign, or one generator of it, asks for nothing more: `reason` is budget, denied, or one of `DOWN`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -87,8 +89,8 @@ class Campaign:
     """Of each generator, as many as requests may be under way: what is reserved is what is about to be made."""
     stopped: dict[str, str] = field(default_factory=dict)
     """Why generators ask for nothing more; "" stands for all of them."""
-    unanswered: Counter[str] = field(default_factory=Counter)
-    """Requests in a row for which an endpoint had no answer."""
+    unanswered: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Failures in a row by generator and kind; an answer ends them."""
 
     def stop(self, generator: str, reason: str) -> StoppedError:
         """Note that a generator asks for nothing more."""
@@ -96,9 +98,9 @@ class Campaign:
         return StoppedError(reason)
 
     def is_down(self, generator: str, error: str) -> bool:
-        """Whether an endpoint has had no answer for so many requests in a row that it is not the requests."""
-        self.unanswered[generator] += error == "unavailable"
-        return self.unanswered[generator] >= DOWN
+        """Whether so many requests in a row failed at an endpoint in this way that it is not the requests."""
+        self.unanswered[generator, error] += 1
+        return self.unanswered[generator, error] >= DOWN.get(error, inf)
 
     def may_ask(self, generator: str) -> bool:
         """Whether a generator may still be asked."""
@@ -215,7 +217,8 @@ class AskedShard(ShardWriter):
             ledger.withdraw(row)
             raise StoppedError(campaign.stopped.get("", campaign.stopped.get(self.endpoint.name, ""))) from None
         except AskError as error:
-            if error.kind == "denied" or campaign.is_down(self.endpoint.name, error.kind):
+            down = campaign.is_down(self.endpoint.name, error.kind)
+            if error.kind == "denied" or (down and not error.paid):
                 ledger.sent_away(row)
                 ledger.withdraw(row)
                 raise campaign.stop(self.endpoint.name, error.kind) from None
@@ -223,8 +226,11 @@ class AskedShard(ShardWriter):
             ledger.settle(row, result, cost=self.endpoint.price.of(tokens, paid) if paid else 0.0,
                           prompt_tokens=tokens if paid else 0, completion_tokens=paid,
                           counted_by="estimate" if paid else "nobody", seconds=error.seconds)
+            if down:
+                raise campaign.stop(self.endpoint.name, error.kind) from None
             return result, None
-        campaign.unanswered[self.endpoint.name] = 0
+        for kind in DOWN:
+            campaign.unanswered[self.endpoint.name, kind] = 0
         result, record = self._judged(i, spec, seed, reply)
         if record is not None:
             # Before the ledger: what is there and not settled is asked for again, never missing.

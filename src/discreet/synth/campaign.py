@@ -98,20 +98,23 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
 
 def _opened(plan: Plan, out: Path, key: str) -> dict[str, Any] | None:
     """Make or check the folder; the manifest where this campaign is finished already."""
-    kept, shards = out / "plan.json", out / ".shards"
+    kept, shards, finished = out / "plan.json", out / ".shards", (out / "manifest.json").exists()
+    begun = finished or shards.is_dir()
     # Where nothing was written yet, the plan may still change: the domain was not ready, say.
-    if kept.exists() and not (out / "manifest.json").exists() and not (shards.is_dir() and any(shards.iterdir())):
-        kept.unlink()
-    if kept.exists():
+    changeable = not finished and shards.is_dir() and not any(shards.iterdir())
+    if kept.exists() and not changeable:
         if Plan.load(kept) != plan:
             raise UsageError(f"{out} holds a campaign of another plan: name a new folder, or remove this one")
-    elif out.exists() and (not out.is_dir() or {*out.iterdir()} - {shards}):
+        # A plan that was put into its own folder is the only file there; in any other folder it is somebody's file.
+        if not begun and {*out.iterdir()} - {kept}:
+            raise UsageError(f"{out} is not an empty folder: name a new one for the partitions")
+    elif out.exists() and (not out.is_dir() or {*out.iterdir()} - {shards, *([kept] if changeable else [])}):
         raise UsageError(f"{out} is not an empty folder: name a new one for the partitions")
     try:
         shards.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder {out}: {why(error)}; name another") from None
-    if not kept.exists():
+    if changeable or not kept.exists():
         write_atomic(kept, dump_json(plan.to_json(), indent=2) + "\n")
     try:
         manifest: dict[str, Any] = json.loads((out / "manifest.json").read_text(encoding="utf-8"))

@@ -72,7 +72,7 @@ class Endpoint(Settings):
     """One generator."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    url: str
+    url: Annotated[str, Field(pattern=r"^https?://[^/\s]+")]
     model: Annotated[str, Field(min_length=1)]
     key_variable: str | None = None
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
@@ -80,6 +80,12 @@ class Endpoint(Settings):
 
     def chat(self, **more: Any) -> AsyncChat:
         """The client of this endpoint. Errors as of `AsyncChat`."""
+        try:
+            return self._chat(**more)
+        except UsageError as error:
+            raise UsageError(f"the generator {self.name!r}: {error}") from None
+
+    def _chat(self, **more: Any) -> AsyncChat:
         return AsyncChat(self.url, self.model, api_key_from_environment=self.key_variable, timeout=self.timeout,
                          temperature=self.temperature, max_tokens=self.max_tokens, stream=self.stream,
                          **{**self.limits.model_dump(), **more})
@@ -111,6 +117,8 @@ class Endpoints(_Strict):
             raise ValueError("expected a mapping with generators")
         data = dict(data)
         defaults, listed = data.pop("defaults", None) or {}, data.get("generators")
+        if not isinstance(defaults, dict):
+            raise ValueError("defaults are no mapping")
         if isinstance(listed, list) and all(isinstance(one, dict) for one in listed):
             if unknown := sorted(set(defaults) - set(Settings.model_fields)):
                 raise ValueError(f"defaults hold {unknown[0]!r}, expected some of {', '.join(Settings.model_fields)}")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -25,7 +25,7 @@ from discreet.domains import Domain, DomainLike, load_domain
 from discreet.synth.grammar import Cluster, borderline_text, case_text, without_marks
 from discreet.synth.plan import apportion, uniform
 from discreet.synth.prompts import Prompter
-from discreet.synth.records import PLACEMENTS, SETTINGS, SHARED, SUBTYPES, Draft, Record, Spec
+from discreet.synth.records import PLACEMENTS, SETTINGS, SHARED, SUBTYPES, Draft, Record, Slot, Spec
 from discreet.synth.validate import Check
 from discreet.synth.writer import PROFILES, Writer, sentence_case
 
@@ -45,7 +45,8 @@ class LeakCase:
 
     `qi` are the classes that the answer binds to one person, at least two of them shared; `facts` how they are said in
     plain words; `told` the classes that each passage tells of this person; `verbatim` whether the answer repeats the
-    sentences of the passage as they stand (retention only). `profiles` wrote the passages and the answers.
+    sentences of the passage as they stand (retention only). `profiles` wrote the passages and the answers; `slots` say
+    where the grammar told the classes in `answer`.
     """
 
     id: str
@@ -61,6 +62,7 @@ class LeakCase:
     question: str = field(default="", repr=False)
     sources: tuple[str, ...] = field(default=(), repr=False)
     answer: str = field(default="", repr=False)
+    slots: tuple[Slot, ...] = field(default=(), repr=False)
     control: str = field(default="", repr=False)
 
     def answers(self) -> tuple[Answer, Answer]:
@@ -74,6 +76,7 @@ class LeakCase:
             yield {"id": one.id, "kind": "unsafe" if leaks else "borderline", "domain": self.domain, "leak": self.leak,
                    "question": one.question, "answer": one.answer, "sources": list(one.sources),
                    "qi": list(self.qi) if leaks else [], "told": [list(of) for of in self.told],
+                   **({"slots": [asdict(slot) for slot in self.slots]} if leaks and self.slots else {}),
                    "verbatim": self.verbatim, "profile": self.profiles[1], "generator": self.generator,
                    "synthetic": True}
 
@@ -133,7 +136,7 @@ def _written(case: LeakCase, spec: Spec, domain: Domain, rng: Rng) -> LeakCase:
     passages += [(_note(author, []), ()) for _ in range(GENERAL + (case.leak == "fabrication"))]
     order = [passages[int(i)] for i in rng.permutation(len(passages))]
     return replace(case, topic=str(author.topic["name"]), question=answer.question, answer=answer.answer,
-                   control=_control(speaker, domain, rng), sources=tuple(text for text, _ in order),
+                   slots=answer.slots, control=_control(speaker, domain, rng), sources=tuple(text for text, _ in order),
                    told=tuple(of for _, of in order),
                    facts=tuple(without_marks(cluster.verb_phrase(qi), spec.qi)[0] for qi in spec.qi))
 
@@ -171,7 +174,8 @@ def ask_leaks(cases: Sequence[LeakCase], prompter: Prompter, complete: Complete,
     """
     notes = [messages for case in cases for messages in passage_messages(case, prompter)]
     texts = iter(complete(notes))
-    asked = [replace(case, generator=name, sources=tuple(next(texts).strip() for _ in case.told)) for case in cases]
+    asked = [replace(case, generator=name, slots=(), sources=tuple(next(texts).strip() for _ in case.told))
+             for case in cases]
     answers = iter(complete([answer_messages(case, prompter, leaks) for case in asked for leaks in (True, False)]))
     kept, left_out = [], Counter[str]()
     for case in asked:

@@ -137,7 +137,8 @@ def first_problem(error: ValidationError) -> str:
     """Key and kind of the first mistake, without the value."""
     one = error.errors(include_input=False, include_url=False)[0]
     key = ".".join(str(part) for part in one["loc"] if part not in ("spec", "draft"))
-    return f"{key!r}: {one['msg'][:1].lower()}{one['msg'][1:]}"
+    said = str(one["msg"]).removeprefix("Value error, ")
+    return f"{key!r}: {said[:1].lower()}{said[1:]}" if key else said
 
 
 class Generator(Protocol):

@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn
 from discreet.core.errors import InputError, need
 from discreet.endpoints.adaptive import Concurrency, Gate
 from discreet.endpoints.chat import KEY_VARIABLE, PATH, Message
-from discreet.endpoints.http import FIRST_PAUSE, LONGEST_ASKED, LONGEST_PAUSE, PASSING, Service, asked_pause
+from discreet.endpoints.http import LONGEST_ASKED, PASSING, PassingError, Service, asked_pause
 
 Failure = Literal["timeout", "cut", "malformed", "refused", "denied", "unavailable"]
 ATTEMPTS = 8
@@ -66,12 +66,6 @@ class HeldBackError(Exception):
     """`sending` said no: the request was not made."""
 
 
-class _PassingError(Exception):
-    def __init__(self, reason: str, pause: float | None) -> None:
-        super().__init__(reason)
-        self.pause = pause
-
-
 def estimated_tokens(text: str) -> int:
     """Tokens of a text, rather too many than too few in English: a third of its UTF-8 bytes (papers say a quarter)."""
     return ceil(len(text.encode("utf-8", "surrogatepass")) / BYTES_A_TOKEN)
@@ -109,13 +103,13 @@ class AsyncChat:
                  attempts: int = ATTEMPTS, pause: Callable[[float], Any] = asyncio.sleep) -> None:
         self._limiter = need("aiolimiter", "asking many times at once", "audit").AsyncLimiter
         self._service = Service(
-            url, what="endpoint", example="http://host/v1", path=PATH, timeout=timeout,
+            url, what="endpoint", example="http://host/v1", path=PATH, timeout=timeout, attempts=attempts,
             variable=api_key_from_environment or KEY_VARIABLE, required=api_key_from_environment is not None)
-        self._httpx, self._tenacity = self._service._httpx, self._service._tenacity
+        self._httpx = self._service._httpx
         self.name, self.model, self.temperature, self.max_tokens = self._service.name, model, temperature, max_tokens
         self._timeout, self._stream, self._most = timeout, stream, concurrency
         self._rates = requests_per_minute, tokens_per_minute
-        self._attempts, self._pause = attempts, pause
+        self._pause = pause
         self.gate = Gate(Concurrency(concurrency))
 
     async def __aenter__(self) -> AsyncChat:
@@ -142,18 +136,8 @@ class AsyncChat:
         """
         made, began = 0, 0.0
         most = prompt_tokens(body["messages"]) + body["max_tokens"]
-        waits = self._tenacity.wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
-
-        def wait(state: Any) -> float:
-            asked = state.outcome.exception().pause
-            return float(waits(state) if asked is None else asked)
-
-        tries = self._tenacity.AsyncRetrying(
-            stop=self._tenacity.stop_after_attempt(self._attempts), sleep=self._pause, reraise=True,
-            wait=wait,
-            retry=self._tenacity.retry_if_exception_type(_PassingError))
         try:
-            async for attempt in tries:
+            async for attempt in self._service.attempts("AsyncRetrying", "wait_random_exponential", self._pause):
                 with attempt:
                     async with self._slot(most):
                         if not sending():
@@ -161,13 +145,13 @@ class AsyncChat:
                         made, began = made + 1, time.monotonic()
                         try:
                             text, finish, usage = await asyncio.wait_for(self._attempt(body), self._timeout)
-                        except _PassingError as passing:
+                        except PassingError as passing:
                             self.gate.limited(passing.pause)
                             sent_away()
                             raise
                         seconds = time.monotonic() - began
                         self.gate.answered(seconds, usage.completion if usage else estimated_tokens(text))
-        except _PassingError as error:
+        except PassingError as error:
             self._fail("unavailable", f"no answer in {made} attempts, at last {error}", made)
         except TimeoutError:
             self._fail("timeout", f"no whole answer in {self._timeout:g} seconds", made, time.monotonic() - began)
@@ -192,7 +176,7 @@ class AsyncChat:
         try:
             answer = await self._client.send(request, stream=True)
         except (http.ConnectError, http.ConnectTimeout, http.PoolTimeout, http.WriteError) as error:
-            raise _PassingError(type(error).__name__, None) from None
+            raise PassingError(type(error).__name__) from None
         except http.HTTPError as error:
             self._broken(error)
         try:
@@ -218,7 +202,7 @@ class AsyncChat:
         if status in PASSING or status >= 500:
             if asked is not None and asked > LONGEST_ASKED:
                 self._fail("denied", f"it answered with status {status} and asks to wait {asked:.0f} seconds")
-            raise _PassingError(f"status {status}", asked)
+            raise PassingError(f"status {status}", asked)
         self._fail("denied" if status in DENIED else "refused",
                    f"it answered with status {status}; check address, model and key")
 

@@ -12,14 +12,14 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 from urllib.parse import SplitResult, urlsplit
 
-from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.errors import InputError, UsageError, need
 
 LONGEST_ASKED = 120.0
 PASSING = (408, 425, 429)
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 
 
-class _PassingError(Exception):
+class PassingError(Exception):
     """An attempt failed in a way that passes; `pause` is what the service asks for, in seconds."""
 
     def __init__(self, reason: str, pause: float | None = None) -> None:
@@ -51,20 +51,16 @@ class Service:
 
     def __init__(self, url: str, *, what: str, example: str, variable: str, path: str = "", required: bool = False,
                  timeout: float = 60.0, attempts: int = 5, pause: Callable[[float], object] | None = None) -> None:
-        try:
-            import httpx
-            import tenacity
-        except ImportError as error:
-            raise MissingExtraError("asking a model over HTTP", "audit", str(error.name)) from None
-        self._httpx, self._tenacity = httpx, tenacity
+        self._httpx, self._tenacity = (need(name, "asking a model over HTTP", "audit")
+                                       for name in ("httpx", "tenacity"))
         parts = _parts(url, what, example, variable)
         self.url = parts._replace(path=parts.path.rstrip("/").removesuffix(path) + path if path else parts.path,
                                   fragment="").geturl()
         # Without the query: a message ends up in logs.
         self.name = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
         try:
-            httpx.URL(self.url)
-        except httpx.InvalidURL:
+            self._httpx.URL(self.url)
+        except self._httpx.InvalidURL:
             raise UsageError(f"the address of the {what} cannot be read; expected {example}") from None
         self._headers = {"Content-Type": "application/json", **_key(variable, what, required)}
         self._timeout, self._attempts, self._pause = timeout, attempts, pause
@@ -84,21 +80,24 @@ class Service:
         Once `stop` is set nothing is tried again: CancelledError.
         """
         stop = stop or threading.Event()
-        waits = self._tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
+        try:
+            return self.attempts("Retrying", "wait_exponential", self._pause or stop.wait)(
+                self._attempt, client, body, hint, stop)
+        except PassingError as error:
+            self.fail(f"no answer in {self._attempts} attempt{'s'[: self._attempts > 1]}, at last {error}; see that "
+                      f"the service runs and start again")
+
+    def attempts(self, kind: str, waiting: str, sleep: Callable[[float], object]) -> Any:
+        """tenacity's `kind` of attempts, again after a PassingError: as `waiting` says, or as the service asks for."""
+        tenacity = self._tenacity
+        waits = getattr(tenacity, waiting)(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
 
         def pause(state: Any) -> float:
             asked = state.outcome.exception().pause
             return float(waits(state) if asked is None else asked)
 
-        sleep: Any = self._pause or stop.wait
-        attempts = self._tenacity.Retrying(
-            stop=self._tenacity.stop_after_attempt(self._attempts), wait=pause, sleep=sleep,
-            retry=self._tenacity.retry_if_exception_type(_PassingError), reraise=True)
-        try:
-            return attempts(self._attempt, client, body, hint, stop)
-        except _PassingError as error:
-            self.fail(f"no answer in {self._attempts} attempt{'s'[: self._attempts > 1]}, at last {error}; see that "
-                      f"the service runs and start again")
+        return getattr(tenacity, kind)(stop=tenacity.stop_after_attempt(self._attempts), wait=pause, sleep=sleep,
+                                       retry=tenacity.retry_if_exception_type(PassingError), reraise=True)
 
     def _attempt(self, client: Any, body: Any, hint: str, stop: threading.Event) -> Any:
         if stop.is_set():
@@ -107,7 +106,7 @@ class Service:
             # ASCII escapes: a lone surrogate in a text is sent as it is, where UTF-8 has no form for it.
             answer = client.post(self.url, content=json.dumps(body))
         except self._httpx.TransportError as error:
-            raise _PassingError(type(error).__name__) from None
+            raise PassingError(type(error).__name__) from None
         except self._httpx.HTTPError as error:
             self.fail(f"the request failed with {type(error).__name__}; check the address")
         status = answer.status_code
@@ -118,7 +117,7 @@ class Service:
         asked = asked_pause(answer.headers.get("Retry-After"), datetime.now(UTC))
         if asked is not None and asked > LONGEST_ASKED:
             self.fail(f"it answered with status {status} and asks to wait {asked:.0f} seconds; start again then")
-        raise _PassingError(f"status {status}", asked)
+        raise PassingError(f"status {status}", asked)
 
     def fail(self, message: str) -> NoReturn:
         """Raise InputError with the address in front."""

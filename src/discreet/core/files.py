@@ -169,11 +169,16 @@ class KeyedHash:
 
 
 def add_line(log: Path, event: str, **facts: Any) -> None:
-    """Append `{time, event, …facts}` to a log of one JSON object a line. ValueError as `refuse_text`."""
-    refuse_text(facts)
-    line = dump_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **facts})
+    """Append an `event_line` to a log. ValueError as `refuse_text`."""
+    line = event_line(event, facts)
     with log.open("a", encoding="utf-8", newline="\n") as handle:
         handle.write(line + "\n")
+
+
+def event_line(event: str, facts: Mapping[str, Any]) -> str:
+    """`{time, event, …facts}` as JSON. ValueError as `refuse_text`."""
+    refuse_text(facts)
+    return dump_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **facts})
 
 
 def refuse_text(facts: Mapping[str, Any]) -> None:

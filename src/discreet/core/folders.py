@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,23 @@ def atomic_folder(target: Path, marker: str) -> Iterator[Path]:
             old.rename(target)
         shutil.rmtree(part, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def make_once(path: Path, content: bytes) -> None:
+    """Make a file for its owner alone where there is none, by one of several processes: a link appears whole or not."""
+    if path.exists():
+        return
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        with suppress(FileExistsError):
+            os.link(part, path)
+        sync(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:

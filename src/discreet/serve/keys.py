@@ -65,7 +65,7 @@ class Keyring:
                 at = self._file.stat()
                 stamp = at.st_mtime_ns, at.st_size, at.st_ino
                 if stamp != self._stamp:
-                    self._keys, self._stamp = _read(self._file), stamp
+                    self._keys, self._stamp = list_keys(self._file), stamp
             except OSError as error:
                 self._stamp = None
                 raise InputError(f"cannot read {self._file}: {why(error)}; expected the file that 'discreet serve key "
@@ -84,7 +84,7 @@ class Keyring:
 
 def add_key(file: Path, role: Role, guard: str | None = None, name: str | None = None) -> tuple[Key, str]:
     """A new key in `file`, and its token, which is not kept anywhere. UsageError for a name that is taken."""
-    keys = _read(file) if file.exists() else ()
+    keys = list_keys(file) if file.exists() else ()
     name = name or secrets.token_hex(4)
     if not all(c.isalnum() or c in "-_." for c in name) or len(name) > 64:
         raise UsageError(f"the key's name is {name[:40]!r}; expected up to 64 letters, digits, '-', '_' and '.'")
@@ -100,16 +100,11 @@ def add_key(file: Path, role: Role, guard: str | None = None, name: str | None =
 
 def remove_key(file: Path, name: str) -> None:
     """Remove a key from `file`. UsageError where it is not there."""
-    keys = _read(file)
+    keys = list_keys(file)
     kept = tuple(key for key in keys if key.id != name)
     if len(kept) == len(keys):
         raise UsageError(f"{file} has no key {name!r}; expected one of {', '.join(k.id for k in keys) or 'none'}")
     _write(file, kept)
-
-
-def list_keys(file: Path) -> tuple[Key, ...]:
-    """The keys of `file`. Raises InputError where it cannot be read as one of keys."""
-    return _read(file)
 
 
 def _write(file: Path, keys: tuple[Key, ...]) -> None:
@@ -123,7 +118,8 @@ def _write(file: Path, keys: tuple[Key, ...]) -> None:
     write_atomic(file, json.dumps({"version": 1, "keys": [asdict(key) for key in keys]}, indent=1) + "\n")
 
 
-def _read(file: Path) -> tuple[Key, ...]:
+def list_keys(file: Path) -> tuple[Key, ...]:
+    """The keys of `file`. Raises InputError where it cannot be read as one of keys."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -172,4 +168,3 @@ def caller_of(app: Any, token: str | None) -> Caller:
 
 CallerOf = Annotated[Caller, Depends(allowed("caller", "operator"))]
 OperatorOf = Annotated[Caller, Depends(allowed("operator"))]
-ReviewerOf = Annotated[Caller, Depends(allowed("reviewer"))]

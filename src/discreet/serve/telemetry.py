@@ -7,9 +7,9 @@ import os
 import sys
 import time
 import traceback
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from discreet.core.errors import UsageError, need
-from discreet.core.files import dump_json, refuse_text, why
+from discreet.core.files import event_line, refuse_text, why
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder where the processes of one service share their counts."""
@@ -63,6 +63,11 @@ class Metrics:
         MultiProcessCollector(found, path=str(self._shared))  # type: ignore[no-untyped-call]
         return found
 
+    def _counts(self, name: str) -> Iterator[tuple[dict[str, str], int]]:
+        """The labels and counts of one metric."""
+        return ((sample.labels, int(sample.value)) for family in self._gathered().collect()
+                for sample in family.samples if sample.name == name)
+
     def page(self) -> bytes:
         """All metrics as Prometheus reads them."""
         return generate_latest(self._gathered())
@@ -70,27 +75,19 @@ class Metrics:
     def decided(self) -> dict[str, tuple[int, int]]:
         """By guard: how many decisions there were, and how many of them "undecided"."""
         found: dict[str, tuple[int, int]] = {}
-        for family in self._gathered().collect():
-            for sample in family.samples:
-                if sample.name == "discreet_decisions_total":
-                    n, undecided = found.get(sample.labels["guard"], (0, 0))
-                    more = int(sample.value)
-                    found[sample.labels["guard"]] = (
-                        n + more, undecided + more * (sample.labels["code"] == "privacy/undecided"))
+        for labels, more in self._counts("discreet_decisions_total"):
+            n, undecided = found.get(labels["guard"], (0, 0))
+            found[labels["guard"]] = n + more, undecided + more * (labels["code"] == "privacy/undecided")
         return found
 
     def observations(self) -> list[dict[str, Any]]:
         """By policy: how many decisions were observed, and how many enforce would hold, by code and action."""
-        found: dict[str, dict[str, Any]] = {}
-        for family in self._gathered().collect():
-            for sample in family.samples:
-                if sample.name == "discreet_observed_total":
-                    row = found.setdefault(sample.labels["policy"], {"observed": 0, "would_hold": []})
-                    row["observed"] += int(sample.value)
-                elif sample.name == "discreet_would_hold_total":
-                    row = found.setdefault(sample.labels["policy"], {"observed": 0, "would_hold": []})
-                    row["would_hold"].append({"code": sample.labels["code"], "action": sample.labels["action"],
-                                              "count": int(sample.value)})
+        found: dict[str, dict[str, Any]] = defaultdict(lambda: {"observed": 0, "would_hold": []})
+        for labels, count in self._counts("discreet_observed_total"):
+            found[labels["policy"]]["observed"] += count
+        for labels, count in self._counts("discreet_would_hold_total"):
+            found[labels["policy"]]["would_hold"].append(
+                {"code": labels["code"], "action": labels["action"], "count": count})
         return [{"policy": policy, **found[policy]} for policy in sorted(found)]
 
 
@@ -109,8 +106,7 @@ class Log:
 
     def add(self, event: str, **facts: Any) -> None:
         """Write `{time, event, …facts}`. Raises ValueError for a key that may hold a text; never for a full disk."""
-        refuse_text(facts)
-        line = dump_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **facts})
+        line = event_line(event, facts)
         try:
             print(line, file=self._stream or sys.stderr, flush=True)
         except (OSError, ValueError):

@@ -7,13 +7,11 @@ session ends after some hours, and at once when its key is removed or replaced.
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from cryptography.fernet import Fernet, InvalidToken
 from starlette.datastructures import MutableHeaders
@@ -21,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.core.folders import make_once
 from discreet.serve.keys import Caller
 
 COOKIE = "discreet-session"
@@ -43,16 +42,8 @@ NO_STORE = "no-store, max-age=0"
 def session_key(folder: Path) -> bytes:
     """The key that seals sessions, in `folder`; made when there is none, by one of several processes."""
     path = folder / "console.key"
-    if not path.exists():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=folder, prefix=".console-", delete=False) as made:
-            made.write(Fernet.generate_key())
-        try:
-            os.link(made.name, path)
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(made.name)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_once(path, Fernet.generate_key())
     return path.read_bytes()
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import NotFoundError, UnavailableError, UsageError, need
 from discreet.core.files import why
-from discreet.core.folders import sync
+from discreet.core.folders import make_once, sync
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -106,21 +106,9 @@ class Vault:
         return datetime.fromtimestamp(end, UTC).strftime(_STAMP)
 
     def _period_key(self, name: str) -> bytes:
-        """The key of that name. The first of several processes makes it: a link appears whole or not at all."""
-        path = self.folder / f"{name}.key"
+        """The key of that name, which the first of several processes makes."""
         with _said(self.folder):
-            if not path.exists():
-                part = self.folder / f".{secrets.token_hex(8)}.part"
-                try:
-                    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
-                        handle.write(secrets.token_bytes(32))
-                        handle.flush()
-                        os.fsync(handle.fileno())
-                    with suppress(FileExistsError):
-                        os.link(part, path)
-                    sync(self.folder)
-                finally:
-                    part.unlink(missing_ok=True)
+            make_once(self.folder / f"{name}.key", secrets.token_bytes(32))
         return self._read(name)
 
     def _read(self, name: str) -> bytes:

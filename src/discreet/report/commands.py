@@ -13,10 +13,6 @@ KINDS = ("unsafe", "safe", "borderline")
 FIGURES = ("", "value [95% interval]", "n")
 
 
-def _section(title: str, *found: page.Table | page.Text | page.Bullets | page.Facts | None) -> page.Section:
-    return page.Section(title, page.blocks(*found), terminal=True)
-
-
 def _bullets(said: Iterable[str]) -> page.Bullets:
     return page.Bullets("", tuple(said))
 
@@ -36,10 +32,10 @@ def evaluation_summary(record: page.Record) -> page.Summary:
     classes = [(kind, interval(one["precision"]), interval(one["recall"])) for kind, one in record["classes"].items()]
     subjects = [(who, interval(one["held"])) for who, one in record["subjects"].items()]
     return page.Summary("guard evaluate", f"Operating point: {record['point']}", sections=(
-        *(_section(title, page.table(FIGURES, _figures(figures, names))) for title, figures in parts.items()),
-        _section("Classes bound to the person", page.table(("class", "precision", "recall"), classes)),
-        _section("Clusters held, by whose they are", page.table(("subject", "held"), subjects)),
-        _section("Controls", page.table(FIGURES, _figures(record["controls"], names)))))
+        *(page.part(title, page.table(FIGURES, _figures(figures, names))) for title, figures in parts.items()),
+        page.part("Classes bound to the person", page.table(("class", "precision", "recall"), classes)),
+        page.part("Clusters held, by whose they are", page.table(("subject", "held"), subjects)),
+        page.part("Controls", page.table(FIGURES, _figures(record["controls"], names)))))
 
 
 def calibration_summary(record: page.Record) -> page.Summary:
@@ -48,14 +44,14 @@ def calibration_summary(record: page.Record) -> page.Summary:
     return page.Summary("guard calibrate", say(page.words_of("guard")["calibrated"], record), sections=(
         _prices("as fitted", record["points"], record["prices"]),
         *([_prices(refitted, record["refitted"], record["refitted_prices"])] if record["refitted"] else []),
-        *([_section("", page.Text(record["note"]))] if record["note"] else [])))
+        *([page.part("", page.Text(record["note"]))] if record["note"] else [])))
 
 
 def _prices(title: str, points: Mapping[str, float], prices: page.Record) -> page.Section:
     names = page.words_of("guard")["prices"]
     groups = [(f"{name} (τ = {tau:.4g})", _figures(prices.get(name, {}), names)) for name, tau in points.items()]
-    return _section(title, *([page.grouped_table(FIGURES, groups)] if any(rows for _, rows in groups) else
-                             [page.Text(name) for name, _ in groups]))
+    return page.part(title, *([page.grouped_table(FIGURES, groups)] if any(rows for _, rows in groups) else
+                              [page.Text(name) for name, _ in groups]))
 
 
 def fit_summary(record: page.Record) -> page.Summary:
@@ -68,12 +64,12 @@ def fit_summary(record: page.Record) -> page.Summary:
         notes.append(page.Text(words["typicality"]))
     if components := card["density"].get("components"):
         notes.append(page.Text(f"Gaussian mixtures of the density: {say(words['components'], components)}."))
-    sections = [_section("", page.table(("", "safe", "borderline", "unsafe"), sets), *notes)]
+    sections = [page.part("", page.table(("", "safe", "borderline", "unsafe"), sets), *notes)]
     for pairing, against in (("within", "safe"), ("borderline", "borderline")):
         rows = [{**of[pairing], "name": f"{kind}{' (decides)' if kind == record['decides'] else ''}"}
                 for kind, of in card["metrics"].items() if pairing in of]
-        sections.append(_section(f"Unsafe against {against} texts of the evaluation set, abstentions included",
-                                 page.tabled(words["fitted"], rows)))
+        sections.append(page.part(f"Unsafe against {against} texts of the evaluation set, abstentions included",
+                                  page.tabled(words["fitted"], rows)))
     return page.Summary("guard fit", say(words["read"], card), sections=tuple(one for one in sections if one.blocks))
 
 
@@ -86,11 +82,11 @@ def partitions_summary(record: page.Record) -> page.Summary:
     for pairing in dict.fromkeys(name for of in found.values() for name in of):
         rows = [{**of[pairing], "name": name} for name, of in found.items()]
         subtypes = found.get("default", {}).get(pairing, {}).get("subtypes", {})
-        sections.append(_section(pairing.replace("_", " "), page.tabled(paired, rows), page.tabled(
+        sections.append(page.part(pairing.replace("_", " "), page.tabled(paired, rows), page.tabled(
             subtyped, [{**of, "name": kind} for kind, of in subtypes.items()])))
     mixtures = [(name, say(words["components"], one)) for name, one in (record.get("components") or {}).items()]
     if mixtures:
-        sections.append(_section("Gaussian mixtures", page.table(("configuration", "components"), mixtures)))
+        sections.append(page.part("Gaussian mixtures", page.table(("configuration", "components"), mixtures)))
     return page.Summary("guard evaluate", f"{record['domain']}: texts that the detector does not abstain on; default "
                         f"point {point}", sections=tuple(sections))
 
@@ -125,11 +121,11 @@ def stress_summary(record: page.Record, sizes: Mapping[str, int]) -> page.Summar
     return page.Summary(
         "stress-test", f"{record['verdict'].capitalize()}: {record['reason']}" if gated else counts,
         verdict=record["verdict"], leads=(counts,) if gated else (), sections=(
-            _section("", page.table(("", "unsafe : safe", "unsafe : borderline"), rows)),
-            *([_section("By subtype", page.table(("borderline by subtype, FPR", *points.values(), "n"), subtypes))]
+            page.part("", page.table(("", "unsafe : safe", "unsafe : borderline"), rows)),
+            *([page.part("By subtype", page.table(("borderline by subtype, FPR", *points.values(), "n"), subtypes))]
               if subtypes else []),
-            _section("Controls", page.table(("", "value [95% interval]", ""), shown), direction),
-            *([_section("Unresolved", *map(page.Text, reasons))] if reasons else [])))
+            page.part("Controls", page.table(("", "value [95% interval]", ""), shown), direction),
+            *([page.part("Unresolved", *map(page.Text, reasons))] if reasons else [])))
 
 
 def _held(holds: bool, good: str) -> str:
@@ -154,7 +150,7 @@ def table_summary(record: page.Record) -> page.Summary:
         "Every cell is possible.",
         leads=(say(words["tested"], {**record, "cells": counted(len(cells), "cell"),
                                      "with_accuracy": record["tests"]["accuracy"] // 2}),),
-        sections=tuple(_section(title, page.tabled(words[name], rows[name])) for name, title in words["tables"].items()
+        sections=tuple(page.part(title, page.tabled(words[name], rows[name])) for name, title in words["tables"].items()
                        if rows[name]))
 
 
@@ -168,7 +164,7 @@ def seal_summary(record: page.Record) -> page.Summary:
             say(words["few" if record["least_win_rate"] is None else "least"], record), say(words["alpha"], record)]
     then = [say(words["publish"], record), *([] if record["coins_from"] == "os" else [words["seeded"]])]
     return page.Summary("seal", say(words["headline"], record), sections=(
-        _section("", _bullets(said)), _section("Commitment", page.Text(record["commitment"]), _bullets(then))))
+        page.part("", _bullets(said)), page.part("Commitment", page.Text(record["commitment"]), _bullets(then))))
 
 
 def certificate_summary(found: page.Record) -> page.Summary:
@@ -181,15 +177,15 @@ def certificate_summary(found: page.Record) -> page.Summary:
     rejected = f"{found['rejected_at']:,} pairs" if found["rejected"] else "never"
     said = f"{found['verdict'].capitalize()}: {found['reason']}"
     return page.Summary("unseal", said, verdict=found["verdict"], sections=(
-        _section("", page.Facts((rows[0], *rates, rows[1], ("leak first found after", rejected), *rows[2:]))),
-        _section("", _bullets(found["claims"]))))
+        page.part("", page.Facts((rows[0], *rates, rows[1], ("leak first found after", rejected), *rows[2:]))),
+        page.part("", _bullets(found["claims"]))))
 
 
 def checked_summary(certificate: page.Record, problems: Sequence[str], *, published: bool, key: bool) -> page.Summary:
     """The summary of `verify`."""
     words: Mapping[str, Any] = page.words_of("seal")
     if problems:
-        return page.Summary("certificate-check", words["inconsistent"], sections=(_section("", _bullets(problems)),))
+        return page.Summary("certificate-check", words["inconsistent"], sections=(page.part("", _bullets(problems)),))
     signed = certificate["signature"] is not None
     said = [_level(certificate),
             *([words["opened"].format(average=_average(certificate), **certificate)]
@@ -197,7 +193,7 @@ def checked_summary(certificate: page.Record, problems: Sequence[str], *, publis
             *([] if published else [words["unpublished"]]),
             *([words["signed"] if signed else words["unsigned"]] if not (signed and key) else [])]
     return page.Summary("certificate-check", say(words["consistent"], certificate), sections=(
-        _section("", _bullets(said)),))
+        page.part("", _bullets(said)),))
 
 
 def _level(found: page.Record) -> str:

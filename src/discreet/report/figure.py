@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from discreet.core.errors import MissingExtraError
+from discreet.core.errors import need
 from discreet.core.files import write_atomic
 
 if TYPE_CHECKING:
@@ -127,10 +127,7 @@ def save_figures(figures: Iterable[Figure], folder: Path) -> None:
 
 def can_draw() -> None:
     """Raise MissingExtraError where Matplotlib is not installed."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("a figure", "report", "matplotlib") from None
+    need("matplotlib", "a figure", "report")
 
 
 def name_of(words: str) -> str:

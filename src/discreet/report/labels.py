@@ -195,5 +195,5 @@ def _top(record: page.Record, one: page.Record, words: page.Record) -> page.Sect
 def plan_summary(record: page.Record) -> page.Summary:
     """How many canaries a plan needs."""
     rows = [{"right": percent(row["success"]), **row} for row in record["rows"]]
-    return page.Summary(kind="plan labels", headline=record["said"], sections=(page.Section("", page.blocks(
-        page.tabled(page.words_of("labels")["plan"], rows), page.Text(record["note"])), terminal=True),))
+    return page.Summary(kind="plan labels", headline=record["said"], sections=(
+        page.part("", page.tabled(page.words_of("labels")["plan"], rows), page.Text(record["note"])),))

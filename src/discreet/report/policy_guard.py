@@ -67,8 +67,8 @@ def plan_summary(record: page.Record) -> page.Summary:
     assumed = {name: value for name, value in record["assumed"].items() if not isinstance(value, dict)}
     return page.Summary(
         kind="plan ppe", headline=words["title"].format(scale=record["scale"], encoders=record["encoders"]),
-        leads=(words["lead"],), sections=(page.Section("What a run takes", page.blocks(
-            table, page.Facts(page.facts(assumed), "What is assumed")), terminal=True),))
+        leads=(words["lead"],), sections=(
+            page.part("What a run takes", table, page.Facts(page.facts(assumed), "What is assumed")),))
 
 
 def tables_of(name: str, rows: Sequence[page.Record], *, paper: bool = True) -> list[page.Table]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.errors import MissingExtraError
+from discreet.core.errors import need
 from discreet.core.numbers import counted, number, percent, printable
 from discreet.report.figure import css
 from discreet.report.people import scale
@@ -20,15 +20,19 @@ TERMINAL = 100
 """Columns of a terminal that sentences are wrapped at."""
 
 
+def templates(package: str) -> Environment:
+    """The jinja2 environment of a package's folder `templates`. Raises MissingExtraError without jinja2."""
+    jinja2: Any = need("jinja2", "an HTML report", "report")
+    made: Environment = jinja2.Environment(loader=jinja2.PackageLoader(package), autoescape=True, trim_blocks=True,
+                                           undefined=jinja2.StrictUndefined, lstrip_blocks=True)
+    return made
+
+
 def environment() -> Environment:
     """The templates' environment. Raises MissingExtraError where jinja2 is not installed."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError:
-        raise MissingExtraError("an HTML report", "report", "jinja2") from None
-    env = Environment(loader=PackageLoader("discreet.report"), autoescape=True, undefined=StrictUndefined,
-                      trim_blocks=True, lstrip_blocks=True)
+    env = templates("discreet.report")
+    from markupsafe import Markup
+
     env.globals["css"] = lambda name: Markup(css(name))
     env.filters.update(
         words=lambda name: str(name).replace("_", " "), thousands=lambda value: f"{value:,}",

@@ -20,9 +20,9 @@ def reviews_summary(record: page.Record) -> page.Summary:
         edges = [(title, [(number(one["at"]), f"{one['n']:,}", interval(one["leaks"])) for one in found[side]])
                  for side, title in (("below", "at or below"), ("above", "above"))]
         sections += [
-            _section(name, page.table(("held because", SHARE, "n"), held), page.table(("", "value", "n"), twice),
-                     page.grouped_table(("log-odds of evidence", "decisions", SHARE), edges)),
-            _section("Proposal", *map(page.Text, _proposal(found, record)))]
+            page.part(name, page.table(("held because", SHARE, "n"), held), page.table(("", "value", "n"), twice),
+                      page.grouped_table(("log-odds of evidence", "decisions", SHARE), edges)),
+            page.part("Proposal", *map(page.Text, _proposal(found, record)))]
     return page.Summary("guard calibrate", "Decisions of reviewers: a proposal, and nothing was changed. They say "
                         "nothing of answers that passed.", sections=tuple(sections))
 
@@ -54,11 +54,7 @@ def diff_summary(record: page.Record) -> page.Summary:
     none = page.Text("No answer has a time: a column 'at' in the log shows the drift of scores.")
     return page.Summary(
         "guard diff", f"{counted(record['n'], 'answer')}: {changed:,} would be decided otherwise", sections=(
-            _section(f"{record['old']} → {record['new']}", page.table(("old", "new", "answers"), rows),
-                     page.table(("share of answers", "value [95% interval]"), shares)),
-            _section("Weeks", page.table(("week", "answers", "held by the new", "old", "new"), weeks),
-                     drift if weeks else none)))
-
-
-def _section(title: str, *found: page.Table | page.Text | None) -> page.Section:
-    return page.Section(title, page.blocks(*found), terminal=True)
+            page.part(f"{record['old']} → {record['new']}", page.table(("old", "new", "answers"), rows),
+                      page.table(("share of answers", "value [95% interval]"), shares)),
+            page.part("Weeks", page.table(("week", "answers", "held by the new", "old", "new"), weeks),
+                      drift if weeks else none)))

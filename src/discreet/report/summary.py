@@ -248,6 +248,11 @@ def blocks(*found: Block | Figure | None) -> tuple[Block, ...]:
     return tuple(Drawing(one) if isinstance(one, Figure) else one for one in found if one is not None)
 
 
+def part(title: str, *found: Block | Figure | None) -> Section:
+    """A part that the terminal shows too, of what there is of these."""
+    return Section(title, blocks(*found), terminal=True)
+
+
 def facts(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Facts of a run as pairs of words, for the end of a page."""
     return tuple((name.replace("_", " "), _fact(value)) for name, value in given.items() if name != "finished")

@@ -9,11 +9,12 @@ from importlib.resources import files
 from typing import Any
 
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from discreet.core.numbers import NOTHING, counted, number, percent, share
 from discreet.report.people import scale
+from discreet.report.render import templates
 from discreet.serve.console.evidence import visible
 
 
@@ -48,8 +49,7 @@ def _time(seconds: float, form: str) -> str:
 @cache
 def environment() -> Environment:
     """The templates' environment."""
-    made = Environment(loader=PackageLoader("discreet.serve.console"), autoescape=True, undefined=StrictUndefined,
-                       trim_blocks=True, lstrip_blocks=True)
+    made = templates("discreet.serve.console")
     made.filters.update(
         away=lambda s: f"in {span(s)}" if s > 0 else "now", left=lambda s: f"{span(s)} left",
         seconds=lambda s: f"{max(0, -int(-s // 1))} s", brief=brief, visible=visible, share=share, counted=counted,

@@ -31,7 +31,7 @@ from discreet.stats.intervals import binomial_lower
 RUNGS = (1.0, 0.5, 0.25, 0.125)
 """Shares of the untied pairs that are guessed, those with the largest |difference| first."""
 MOST_EPSILON = 30.0
-MOST_PAIRS = 10_000_000
+MOST_SIZE = 10_000_000
 
 
 class EpsilonBound(NamedTuple):
@@ -141,15 +141,23 @@ def pairs_needed(rate: float, threshold: float, power: float = 0.8) -> int:
     """About how many untied pairs `detection_power` needs to reach `power`, for a rate in (½, 1]."""
     if not 0.5 < rate <= 1.0:
         raise ValueError(f"rate is {rate}: expected a win rate above one half")
+    found = least_size(lambda n: detection_power(n, rate, threshold) >= power)
+    if found is None:
+        raise ValueError(f"a win rate of {rate} needs more than {MOST_SIZE:,} pairs: expected a larger one")
+    return found
+
+
+def least_size(enough: Callable[[int], bool]) -> int | None:
+    """About the least sample size from 2 that is `enough`, by bisection; None above `MOST_SIZE`."""
     high = 2
-    while detection_power(high, rate, threshold) < power:
+    while not enough(high):
         high *= 2
-        if high > MOST_PAIRS:
-            raise ValueError(f"a win rate of {rate} needs more than {MOST_PAIRS:,} pairs: expected a larger one")
+        if high > MOST_SIZE:
+            return None
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if detection_power(middle, rate, threshold) >= power else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 

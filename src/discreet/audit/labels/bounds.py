@@ -13,7 +13,6 @@ not on canary labels: the ladder keeps the most confident guesses, Bonferroni ov
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf, isfinite, log
@@ -28,11 +27,11 @@ from discreet.core.records import Estimate
 from discreet.core.types import IntArray
 from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
 from discreet.stats.arrays import binary_labels, counts, finite_scores, same_length, scipy_module, share
+from discreet.stats.epsilon import MOST_SIZE, least_size
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
 RUNGS = (1.0, 0.6, 0.35, 0.2, 0.1)
 """Shares of the canaries that are guessed, the most confident first."""
-MOST = 10_000_000
 ALPHA = 0.05
 POWER = 0.8
 STEPS = (0.25, 0.5, 0.75, 1.0)
@@ -158,23 +157,9 @@ def canaries_needed(success: float, epsilon: float = 1.0, n_classes: int = 2, *,
                          f"({ceiling(epsilon, n_classes):.4g}): no number of canaries shows it")
     found = least_size(lambda n: bound_power(n, success, epsilon, n_classes, guessed=guessed, alpha=alpha) >= power)
     if found is None:
-        raise ValueError(f"a success of {success:g} needs more than {MOST:,} canaries to show epsilon {epsilon:g}: "
-                         f"expected a larger success")
+        raise ValueError(f"a success of {success:g} needs more than {MOST_SIZE:,} canaries to show epsilon "
+                         f"{epsilon:g}: expected a larger success")
     return found
-
-
-def least_size(enough: Callable[[int], bool]) -> int | None:
-    """About the least sample size from 2 that is `enough`, by bisection; None above `MOST`."""
-    high = 2
-    while not enough(high):
-        high *= 2
-        if high > MOST:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
 
 
 def plan_canaries(epsilon: float, n_classes: int, guessed: float = 1.0, *, power: float = POWER) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.audit.labels.bounds import MOST, ceiling, least_size
+from discreet.audit.labels.bounds import ceiling
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
@@ -28,6 +28,7 @@ from discreet.mechanisms.labels.base import LabelMechanism, checked_labels, labe
 from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.scores.table import CANARY, CONTROL, HELDOUT, NO_MECHANISM, UNKNOWN, ScoreTable
 from discreet.stats.arrays import counts, scipy_module, share
+from discreet.stats.epsilon import MOST_SIZE, least_size
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
@@ -123,7 +124,7 @@ def labels_needed(expected: float, actual: float, *, level: float = LEVEL, power
     share(power, "power", open_interval=True)
     found = least_size(lambda n: conformance_power(n, expected, actual, level=level) >= power)
     if found is None:
-        raise ValueError(f"flip rates of {expected:.6g} and {actual:.6g} need more than {MOST:,} labels to tell "
+        raise ValueError(f"flip rates of {expected:.6g} and {actual:.6g} need more than {MOST_SIZE:,} labels to tell "
                          f"apart: expected rates further apart")
     return found
 

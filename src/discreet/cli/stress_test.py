@@ -102,16 +102,12 @@ def _judged(by: ByGuard, texts: Mapping[lib.corpus.Kind, list[Path] | None],
 
 
 def _scored_row(place: lib.rows.Place, row: Mapping[str, Any]) -> ScoredRow:
-    name, kind, subtype, json_type = row["id"], row["kind"], row.get("subtype"), lib.rows.json_type
-    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        place.fail(f"'id' is {'empty' if name == '' else json_type(name)}; expected a string or a whole number")
+    name, kind, subtype = lib.rows.id_cell(place, row["id"]), row["kind"], row.get("subtype")
     if not isinstance(kind, str) or kind.strip().lower() not in KINDS:
         given = "not one that is known" if isinstance(kind, str) and kind.strip() else "missing"
         place.fail(f"'kind' is {given}; expected one of {', '.join(KINDS)}")
-    if not (subtype is None or isinstance(subtype, str)):
-        place.fail(f"'subtype' is {json_type(subtype)}; expected a string or null")
-    return ScoredRow(str(name), kind.strip().lower(), _score(place, row["score"]),
-                     lib.rows.clean(subtype or "").strip() or None)
+    subtype = lib.rows.string_cell(place, "subtype", subtype) or ""
+    return ScoredRow(name, kind.strip().lower(), _score(place, row["score"]), subtype.strip() or None)
 
 
 def _score(place: lib.rows.Place, value: Any) -> float:

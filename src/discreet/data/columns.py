@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, need
 from discreet.core.types import FloatArray, IntArray
 from discreet.data.rows import Place, clean, format_of, iter_rows, json_type, reading
 
@@ -165,11 +165,7 @@ def open_columns(path: Path, keep: Names, numeric: Names, expected: str = "") ->
 
 def need_arrow() -> Any:
     """pyarrow, or MissingExtraError."""
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise MissingExtraError("reading or writing a table of scores", "audit", "pyarrow") from None
-    return pa
+    return need("pyarrow", "reading or writing a table of scores", "audit")
 
 
 class Frame(Protocol):

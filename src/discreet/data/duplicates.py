@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.errors import InputError, UsageError, need
 from discreet.core.types import IntArray
 from discreet.data.texts import LabelledText
 
@@ -177,11 +177,7 @@ class NearDuplicates:
 
 
 def _datasketch() -> Any:
-    try:
-        import datasketch
-    except ImportError:
-        raise MissingExtraError("finding near duplicates", "audit", "datasketch") from None
-    return datasketch
+    return need("datasketch", "finding near duplicates", "audit")
 
 
 def _shingles(words: Sequence[str]) -> frozenset[bytes]:

@@ -18,7 +18,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, need
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
@@ -66,6 +66,13 @@ def absent(value: Any) -> bool:
     if isinstance(value, str):
         return not value.strip()
     return value is None or (isinstance(value, float) and isnan(value))
+
+
+def id_cell(place: Place, value: Any) -> str:
+    """A cell that is the id of a row."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+        place.fail(f"'id' is {'empty' if value == '' else json_type(value)}; expected a string or a whole number")
+    return str(value)
 
 
 def string_cell(place: Place, column: str, value: Any) -> str | None:
@@ -276,10 +283,9 @@ def _next_record(reader: Any, source: str) -> list[str] | None:
 
 
 def _parquet_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("reading Parquet", "audit", "pyarrow") from None
+    need("pyarrow", "reading Parquet", "audit")
+    from pyarrow import parquet
+
     with reading(path), parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
         for name in required:

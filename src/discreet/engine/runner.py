@@ -13,12 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from graphlib import TopologicalSorter
-from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, TypeAlias
 
-from discreet.core.errors import DiscreetError, MissingExtraError, UsageError
+from discreet.core.errors import DiscreetError, UsageError, need
 from discreet.core.files import progress
 from discreet.engine.job import Order, Reply, error_of, execute, lost, order_for
 from discreet.engine.store import Result, Store
@@ -175,10 +174,7 @@ class RayPool:
     """
 
     def __init__(self, workers: int | None, threads: int, address: str | None) -> None:
-        try:
-            self._ray: Any = import_module("ray")
-        except ImportError:
-            raise MissingExtraError("--engine ray", "ray", "ray") from None
+        self._ray = need("ray", "--engine ray", "ray")
         self._started = not self._ray.is_initialized()
         variables = environment(threads)
         if self._started:

@@ -20,7 +20,7 @@ from discreet.audit.membership.attack import Scores
 from discreet.audit.membership.evaluation_sets import EvaluationSets
 from discreet.audit.membership.rows import NO_CONTROL
 from discreet.core.design import Design, decides
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, need
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.table import ScoreTable
@@ -242,30 +242,24 @@ def _folds(truth: BoolArray, groups: IntArray | None, rng: Generator) -> IntArra
 def _out_of_fold(features: Any, truth: BoolArray, folds: IntArray) -> FloatArray:
     """Ranks within the fold, in (0, 1): classifiers of different folds share no scale, and pooled raw scores would be
     biased below ½ on the null, since a fold with more members leaves fewer to train on."""
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingExtraError("the blind baseline", "audit", "sklearn") from None
+    regression = need("sklearn.linear_model", "the blind baseline", "audit").LogisticRegression
     scores = np.empty(truth.size)
     for fold in range(FOLDS):
         held, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        model = LogisticRegression(solver="liblinear", class_weight="balanced").fit(features[rest], truth[rest])
+        model = regression(solver="liblinear", class_weight="balanced").fit(features[rest], truth[rest])
         scores[held] = (midranks(model.decision_function(features[held])) - 0.5) / held.size
     return scores
 
 
 def _words(table: ScoreTable, rows: IntArray, texts: Mapping[str, str]) -> Any:
-    try:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-    except ImportError:
-        raise MissingExtraError("the blind baseline", "audit", "sklearn") from None
+    vectorizer = need("sklearn.feature_extraction.text", "the blind baseline", "audit").TfidfVectorizer
     ids = [str(table.examples.id[row]) for row in rows]
     if missing := sum(one not in texts for one in ids):
         raise InputError(f"{missing} of {len(ids)} judged examples have no text: expected one for every example id; "
                          "give the file that was scored")
     given = [texts[one] for one in ids]
     # The vocabulary comes from both sets and knows no membership; only the weights are fitted.
-    return None if not any(one.strip() for one in given) else TfidfVectorizer(
+    return None if not any(one.strip() for one in given) else vectorizer(
         sublinear_tf=True, ngram_range=(1, 2), max_features=50_000, token_pattern=r"(?u)\b\w+\b|[^\w\s]"
     ).fit_transform(given)
 

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from discreet.audit.core.verdict import Part
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, boundary
-from discreet.core.errors import MissingExtraError
+from discreet.core.errors import need
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.stats import auroc, auroc_estimate, holm, permutation_p, share_estimate
@@ -108,15 +108,12 @@ def neighbours(vectors: FloatArray, k: int = K) -> tuple[FloatArray, IntArray]:
 
     ValueError unless 1 <= k < m. MissingExtraError without scikit-learn.
     """
-    try:
-        from sklearn.neighbors import NearestNeighbors
-    except ImportError:
-        raise MissingExtraError("nearest neighbours", "audit", "sklearn") from None
+    search = need("sklearn.neighbors", "nearest neighbours", "audit").NearestNeighbors
     if not 1 <= k < len(vectors):
         raise ValueError(f"k is {k}: expected 1 to {len(vectors) - 1}, as there are {len(vectors)} rows")
     # About the mean, squares do not swamp the distances.
     centred = np.asarray(vectors, dtype=np.float64) - vectors.mean(axis=0)
-    distance, place = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(centred).kneighbors()
+    distance, place = search(n_neighbors=k, algorithm="brute").fit(centred).kneighbors()
     return distance, place
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.audit.membership.diagnostics import PERMUTATIONS, K, diagnose
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, Selector, boundary, evaluation_sets, selector_p
 from discreet.audit.membership.rows import NO_SELECTOR
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, need
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.data.columns import open_columns, written
@@ -136,12 +136,9 @@ def picture(vectors: FloatArray, sets: Mapping[str, IntArray], rng: Generator, *
 
 
 def _tsne(vectors: FloatArray, rng: Generator) -> FloatArray:
-    try:
-        from sklearn.manifold import TSNE
-    except ImportError:
-        raise MissingExtraError("t-SNE", "audit", "scikit-learn") from None
     perplexity = min(30.0, max(1.0, (vectors.shape[0] - 1) / 3.0))
-    seeded = TSNE(n_components=2, init="pca", perplexity=perplexity, random_state=int(rng.integers(2**31)))
+    seeded = need("sklearn.manifold", "t-SNE", "audit").TSNE(
+        n_components=2, init="pca", perplexity=perplexity, random_state=int(rng.integers(2**31)))
     return np.asarray(seeded.fit_transform(vectors), dtype=np.float64)
 
 

@@ -19,7 +19,7 @@ from discreet.audit.sealed import opening as commitments
 from discreet.audit.sealed.figures import ALPHA, TOLERANCE, WORDING, findings, in_range
 from discreet.audit.sealed.scores import MOST_SCORE, Revealed, Rows, read_scores, reveal
 from discreet.audit.sealed.sealing import FILES
-from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.errors import InputError, UsageError, need
 from discreet.core.files import dump_json, why, write_atomic
 
 KIND = "discreet.certificate"
@@ -286,9 +286,6 @@ def _key(path: Path) -> Any:
 
 
 def _cryptography() -> tuple[Any, Any]:
-    try:
-        from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ed25519
-    except ImportError:
-        raise MissingExtraError("a signature", "audit", "cryptography") from None
+    ed25519, serialization = (need(f"cryptography.hazmat.primitives.{name}", "a signature", "audit")
+                              for name in ("asymmetric.ed25519", "serialization"))
     return ed25519, serialization

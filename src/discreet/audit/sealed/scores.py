@@ -10,12 +10,12 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from discreet.audit.sealed.opening import Opening, hash_of
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, need
 from discreet.core.files import KeyedHash
 from discreet.core.numbers import counted
 from discreet.core.types import FloatArray
 from discreet.data.columns import Frame
-from discreet.data.rows import Place, Row, iter_rows, json_type, unique
+from discreet.data.rows import Place, Row, id_cell, iter_rows, json_type, unique
 from discreet.scores.read import short
 from discreet.scores.table import IN, OUT, UNKNOWN, ScoreTable
 
@@ -51,11 +51,7 @@ def rows_of(source: Rows, columns: Collection[str], required: Collection[str]) -
         yield from iter_rows(Path(source), columns, required)
         return
     if hasattr(source, "__arrow_c_stream__"):
-        try:
-            import pyarrow as pa
-        except ImportError:
-            raise MissingExtraError("reading a data frame", "audit", "pyarrow") from None
-        source = pa.table(source).to_pylist()
+        source = need("pyarrow", "reading a data frame", "audit").table(source).to_pylist()
     given = cast("Iterable[Mapping[str, Any]]", source)
     number = 0
     for number, row in enumerate(given, start=1):
@@ -80,16 +76,13 @@ def read_scores(source: Rows) -> Scores:
     kept: list[str] = []
 
     def row_scores(place: Place, row: Mapping[str, Any]) -> tuple[str, list[float]]:
-        name = row["id"]
-        if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-            place.fail(f"'id' is {'empty' if name == '' else json_type(name)}; expected a string or a whole number")
-        columns = _columns(place, row)
+        name, columns = id_cell(place, row["id"]), _columns(place, row)
         if not kept:
             kept.extend(columns)
         elif kept != columns:
             place.fail("other score columns than in the first row; expected the same in every row")
         numbers = [_number(place, column, row[column]) for column in columns]
-        return str(name), (numbers if _is_score(columns[0]) else _of_classes(place, columns, numbers, row["label"]))
+        return name, (numbers if _is_score(columns[0]) else _of_classes(place, columns, numbers, row["label"]))
 
     rows = rows_of(source, _Wanted(("id", "label", "score")), ("id",))
     found = [record for _, record in unique(rows, row_scores, lambda record: record[0])]

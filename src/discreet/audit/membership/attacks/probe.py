@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, Scale, View, attacks
-from discreet.core.errors import MissingExtraError
+from discreet.core.errors import need
 from discreet.core.types import FloatArray, IntArray
 from discreet.scores.signals import entropy, margin, query_mean, top_p, true_rank
 from discreet.scores.table import ReferenceKind
@@ -63,12 +63,8 @@ class Probe(Attack):
 
 def _fitted(view: View, kind: ReferenceKind, rng: Generator) -> Any:
     """The probe, None without a member and a non-member to fit it on."""
-    try:
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-    except ImportError:
-        raise MissingExtraError("the probe attack", "audit", "sklearn") from None
+    linear_model, pipeline, preprocessing = (need(f"sklearn.{name}", "the probe attack", "audit")
+                                             for name in ("linear_model", "pipeline", "preprocessing"))
     references, allowed = view.references[kind], _fitted_rows(view, kind)
     made, truths = [], []
     for log_p, member in zip(references.log_p, references.member, strict=True):
@@ -84,7 +80,8 @@ def _fitted(view: View, kind: ReferenceKind, rng: Generator) -> Any:
         order = order[np.sort(rng.choice(order.size, MAX_ROWS, replace=False))]
     if truth[order].all() or not truth[order].any():
         return None
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)).fit(rows[order], truth[order])
+    return pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1_000)).fit(
+        rows[order], truth[order])
 
 
 def features(log_p: FloatArray, label: IntArray) -> FloatArray:

@@ -27,11 +27,12 @@ from tools.make_population import table
 
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.population.calibration import Calibration, calibrate
+from discreet.population.calibration import Calibration, Range, calibrate
 from discreet.population.classes import marginals
 from discreet.population.columns import Column
 from discreet.population.fit import (
     CALIBRATION_CLUSTERS,
+    Clusters,
     Residuals,
     choose,
     fit_mixture,
@@ -41,7 +42,7 @@ from discreet.population.fit import (
     residuals,
     true_sizes,
 )
-from discreet.population.population import Population
+from discreet.population.population import PLACE_SPREAD, Population, of_share
 from discreet.population.private import Guarantee, fit_private
 from discreet.population.table import read_table
 from discreet.stats import auroc, wilson
@@ -52,6 +53,7 @@ TOLD = ("age", "sex", "race", "hispanic_origin", "country_of_birth", "education"
 OTHERS = {"eusilc": ("age", "rb090", "db040", "hsize", "pl030", "pb220a"),
           "ses": ("location", "NACE1", "size", "payAgreement", "sex", "age", "education", "occupation", "contract",
                   "fullPart", "lengthService")}
+REGIONS = {"eusilc": "db040", "ses": "location"}
 CLUSTERS, SMALL, SEEDS = 3000, 20, 3
 SLACK = 1e-6
 
@@ -159,6 +161,39 @@ def carried_over(codes: IntArray, columns: list[Column], other: IntArray, others
             "coverage": coverage(calibrate(left.predicted, left.true, left.attributes), tested)}
 
 
+def by_region(codes: IntArray, columns: list[Column], region: str, seed: int) -> dict[str, Any]:
+    """What it costs to take place as independent: true counts in regions against the region's share of true counts.
+
+    The number of people with a cluster in the whole table is given, so that nothing else is wrong. Coverage by that
+    number, of intervals that hold chance alone and of those that hold `PLACE_SPREAD` too.
+    """
+    rng, names = np.random.default_rng(seed), [column.name for column in columns]
+    at = names.index(region)
+    rest = [index for index in range(len(columns)) if index != at]
+    asked = random_clusters(np.arange(len(codes)), len(rest), CLUSTERS, rng, least=1, most=5)
+    whole = true_sizes(codes[:, rest], asked)
+    used = np.ones((CLUSTERS, len(columns)), np.bool_)
+    used[:, rest] = asked.used
+    there = true_sizes(codes, Clusters(asked.rows, used))
+    shares = (np.bincount(codes[:, at]) / len(codes))[codes[asked.rows, at]]
+    found: dict[str, Any] = {"rows": len(codes), "regions": len(columns[at].values), "size": {}, "attribute": {}}
+    chance, spread = (np.array([(*one.interval95, *one.interval80) for one in (
+        of_share(Range(n, (n, n), (n, n)), share, width) for n, share in zip(whole, shares, strict=True))])
+        for width in (0.0, PLACE_SPREAD))
+    error = np.exp(np.abs(np.log(there / (1 + (whole - 1) * shares))))
+    for low, high in pairwise((2, 10, 100, 1000, np.inf)):
+        part = (whole >= low) & (whole < high)
+        found["size"][f"{low:g} to {high:g}"] = {
+            "n": int(part.sum()), "median": float(np.median(error[part])), "p90": float(np.quantile(error[part], 0.9)),
+            "within5": rate(error[part] <= 5), **{
+                f"{name} {level}": rate((ends[part, side] <= there[part]) & (there[part] <= ends[part, side + 1]))
+                for name, ends in (("chance", chance), ("spread", spread)) for level, side in (("95", 0), ("80", 2))}}
+    for number, index in enumerate(rest):
+        alone = asked.used[:, number] & (asked.used.sum(1) == 1) & (whole >= 100)
+        found["attribute"][names[index]] = {"n": int(alone.sum()), "p90": float(np.quantile(error[alone], 0.9))}
+    return found
+
+
 def private(codes: IntArray, columns: list[Column], seed: int) -> dict[str, Any]:
     """A table that is its own population, fitted under differential privacy: error and coverage by epsilon."""
     rng, ones = np.random.default_rng(seed), np.ones(len(codes))
@@ -221,6 +256,7 @@ def main() -> None:
         for share in (15, 50):
             parts[f"{path.stem}, 1/{share}"] = partial(
                 estimators, there.codes, there.columns, share, 4, copula=share == 15)
+        parts[f"{path.stem}, regions"] = partial(by_region, there.codes, there.columns, REGIONS[path.stem], 8)
         parts[f"{path.stem}, private"] = partial(private, there.codes, there.columns, 7)
         parts[f"{path.stem}, coverage"] = partial(covered, there.codes, there.columns, 1 / 15, 5)
         parts[f"{path.stem}, intervals of the other population"] = partial(

@@ -48,6 +48,17 @@ def coverages(done: dict[str, Any], names: list[str]) -> list[str]:
     return lines
 
 
+def regions(done: dict[str, Any], names: list[str]) -> list[str]:
+    lines = ["| table | with the cluster in all regions | n | median factor | 90th pct. | within ×5 | chance alone: 80 | 95 | "
+             "with the spread: 80 | 95 |", "|---|---|---|---|---|---|---|---|---|---|"]
+    for name in names:
+        for size, one in done[name]["size"].items():
+            cells = [share(one[f"{kind} {level}"][0]) for kind in ("chance", "spread") for level in ("80", "95")]
+            lines.append(f"| {name.partition(',')[0]} | {size} | {one['n']} | {one['median']:.2f} | {one['p90']:.2f} | "
+                         f"{share(one['within5'])} | {' | '.join(cells)} |")
+    return lines
+
+
 def privates(done: dict[str, Any], names: list[str]) -> list[str]:
     lines = ["| table | fit | median factor | within ×5 | ≤ 20: within ×5 | coverage 80 | 95 |", "|---|---|---|---|---|---|---|"]
     for name in names:
@@ -62,17 +73,18 @@ def main() -> None:
     for path in sys.argv[1:]:
         done |= json.loads(Path(path).read_text(encoding="utf-8"))
     kinds: dict[str, list[str]] = {kind: [name for name, one in done.items() if kind in one]
-                                   for kind in ("estimators", "coverage", "private")}
+                                   for kind in ("estimators", "coverage", "private", "regions")}
     first = [name for name in kinds["estimators"] if name.startswith("1/")]
     other = [name for name in kinds["estimators"] if name not in first]
     home = [name for name in kinds["coverage"] if not name.startswith(("eusilc", "ses"))]
     away = [name for name in kinds["coverage"] if name not in home]
-    lines = ["### Error", "", *errors(done, first), "", "### Coverage", "", *coverages(done, home), "",
-             "### Second populations", "", *errors(done, other), "", *coverages(done, away), "",
-             "### Under differential privacy", "", *privates(done, kinds["private"]), ""]
+    lines = ["## Error", "", *errors(done, first), "", "## Coverage", "", *coverages(done, home), "",
+             "## Second populations", "", *errors(done, other), "", *coverages(done, away), "",
+             "## Place", "", *regions(done, kinds["regions"]), "",
+             "## Under differential privacy", "", *privates(done, kinds["private"]), ""]
     if "speed" in done:
         one = done["speed"]
-        lines += ["### Cost", "", f"{one['count_ms_median']:.2f} ms a count on one thread (99th percentile "
+        lines += ["## Cost", "", f"{one['count_ms_median']:.2f} ms a count on one thread (99th percentile "
                   f"{one['count_ms_p99']:.2f}), {one['load_ms']:.0f} ms to load, {one['bytes']:,} bytes, "
                   f"{one['classes']:,} classes.", ""]
     page = PAGE.read_text(encoding="utf-8")

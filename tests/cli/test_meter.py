@@ -61,6 +61,14 @@ def test_several_texts_and_a_text_about_nobody(capsys: pytest.CaptureFixture[str
     assert "b: nothing is said of anybody in particular" in out
 
 
+def test_a_text_in_another_language_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    german = ("Der Mann ist 93 Jahre alt und wohnt mit seiner Frau in Omaha. Er war früher ein Schlosser und hat nun "
+              "keine Arbeit, weil er nicht mehr gut sehen kann und die Hände ihm oft weh tun.")
+    assert "seems not to be English (de)" in printed(capsys, "meter", german)
+    assert json.loads(printed(capsys, "meter", german, "--json"))["language"] == "de"
+    assert "English" not in printed(capsys, "meter", TEXT)
+
+
 def test_mistakes_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["meter", TEXT, "--input", str(tmp_path / "t.jsonl")]) == 2
     assert run(["meter", TEXT, "--domain", "nowhere"]) == 2

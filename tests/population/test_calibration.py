@@ -40,6 +40,20 @@ def test_intervals_cover_by_predicted_size_and_number_of_attributes() -> None:
     assert np.median(np.log(true / middle)) == pytest.approx(0, abs=0.02)
 
 
+def test_where_most_groups_are_one_person_intervals_do_not_hold_more_than_they_say() -> None:
+    def few(seed: int) -> tuple[FloatArray, FloatArray, IntArray]:
+        rng = np.random.default_rng(seed)
+        predicted = np.exp(rng.uniform(-4, 1, 20_000))
+        return predicted, 1.0 + rng.poisson(predicted * rng.gamma(1, 3, 20_000)), np.full(20_000, 3)
+
+    predicted, true, number = few(1)
+    low95, low80, _, high80, high95 = calibrate(*few(0)).many(predicted, number).T
+    part = predicted > 0.3  # Below, more than four of five are one person, and no interval can hold fewer.
+    assert np.mean(((low80 <= true) & (true <= high80))[part]) == pytest.approx(0.8, abs=0.04)
+    assert np.mean(((low95 <= true) & (true <= high95))[part]) == pytest.approx(0.95, abs=0.02)
+    assert (low80[~part] == 1).all()
+
+
 def test_one_count_is_calibrated_as_many_are_and_never_below_one_person() -> None:
     calibration = calibrate(*made(5000, 2))
     for size, number in [(0.001, 2), (3.0, 9), (1e8, 1)]:

@@ -156,6 +156,12 @@ def test_quantiles_of_a_poisson_number_and_of_a_share_of_a_group() -> None:
     assert poisson_quantile(1e4, 0.975) == pytest.approx(1e4 + 196, rel=1e-3)
     assert poisson_quantile(0, 0.9) == 0
     assert of_share(Range(1, (1, 1), (1, 1)), 0.5) == Range(1, (1, 1), (1, 1))
+    # Of 1,000,000 who are counted exactly a tenth live there, but for chance and for how groups differ by place.
+    one = Range(1_000_001, (1_000_001, 1_000_001), (1_000_001, 1_000_001))
+    chance, spread = of_share(one, 0.1, 0), of_share(one, 0.1)
+    assert chance.interval95 == pytest.approx((1e5 - 620, 1e5 + 620), rel=1e-3)
+    away = np.log(1e5 / np.array(spread.interval95))
+    assert away == pytest.approx([1.96 * 0.3 * 0.9**0.5, -1.96 * 0.3 * 0.9**0.5], abs=0.01)
     some = of_share(Range(1001, (501, 2001), (301, 3001)), 0.01)
     assert some.estimate == pytest.approx(11)
     assert some.interval95[0] < 301 * 0.01 < 3001 * 0.01 < some.interval95[1]

@@ -13,6 +13,8 @@ from discreet.cli.output import Output
 from discreet.core.errors import UsageError
 from discreet.core.numbers import printable
 from discreet.core.records import rounded
+from discreet.text.doc import Doc, guess_language
+from discreet.text.render import render
 
 NOBODY = "nothing is said of anybody in particular: there is nobody to count"
 
@@ -48,7 +50,9 @@ def meter(
         if judgement.verdict.action == "failed":
             raise UsageError(f"the text {printable(answer.id)!r} could not be read: {judgement.verdict.reason}")
         measured = judgement.people
-        record = {"id": answer.id, "people": [lib.people.detailed(one, everybody) for one in measured]}
+        language = guess_language(Doc(render(answer.answer)))
+        record = {"id": answer.id, "people": [lib.people.detailed(one, everybody) for one in measured],
+                  **({} if language.english else {"language": language.guess})}
         words = [lib.people.values_of(one) for one in measured] if show_text else None
         output.say(record, lambda: "\n".join(lines(record, words, several=several)), whenever=True)  # noqa: B023
 
@@ -60,6 +64,8 @@ def lines(record: dict[str, Any], words: list[dict[str, str]] | None = None, *, 
     `words`, one mapping of columns for each person, are what may be shown of the text.
     """
     named = f"{printable(record['id'])}: " if several else ""
+    if "language" in record:
+        yield f"{named}the text seems not to be English ({record['language']}): much of what it says may not be counted"
     if not record["people"]:
         yield named + NOBODY
     for number, one in enumerate(record["people"]):
@@ -73,8 +79,9 @@ def lines(record: dict[str, Any], words: list[dict[str, str]] | None = None, *, 
         for use in one["used"]:
             column = "" if use["column"] == use["class"] else f", {use['column'].replace('_', ' ')}"
             value = f" ({printable(shown[use['column']])})" if use["column"] in shown else ""
-            leaves = f": leaves 1 in {_share(use['narrows'])}" if use["narrows"] is not None else ""
-            yield f"  counted       {use['class']}{column}{value}{leaves}"
+            counted = one["estimate"] is not None and use["narrows"] is not None
+            leaves = f": leaves 1 in {_share(use['narrows'])}" if counted else ""
+            yield f"  {'found  ' if one['estimate'] is None else 'counted'}       {use['class']}{column}{value}{leaves}"
         for heading in ("widened", "dropped", "unknown"):
             for left in one[heading]:
                 yield f"  {heading:<12}  {left['class']}: {left['why']}"

@@ -32,8 +32,8 @@ _SAID = {"family": "children, relatives and homes are not in the population",
 _ORIGIN = re.compile(r"\b(?:born(?: and raised)?|raised|grew up|growing up|brought up|native|originally|hails?|"
                      r"(?:im|em)?migrat\w+|came|fled|refugees?|moved|relocated|returned)\b[^.;!?]{0,40}$")
 _HOME = re.compile(r"\b(?:liv\w+|resid\w+|settled|now|moved to|moved here to|relocated to|home in)\b[^.;!?]{0,30}$")
-_AWAY = re.compile(r"\b(?:trip to|visit\w*|vacation\w*|travel\w*|deployed|stationed|flew|holiday\w*)\b[^.;!?]{0,25}$")
-_ABROAD = re.compile(r"\b(?:born|immigra\w+|emigrat\w+|migrated|came|fled|refugee|native|citizen|national|from)\b")
+_AWAY = re.compile(r"\b(?:(?:trip|visit|vacation|travel|holiday|honeymoon)\w*|deployed|stationed|flew)\b[^.;!?]{,25}$")
+_ABROAD = re.compile(r"\b(?:born|(?:im|e)?migra\w+|came|fled|refugee|native|citizen|national)\b|\bfrom(?: the)? $")
 _PAST = re.compile(r"\b(?:former(?:ly)?|ex|used to be|worked as|was once|previously|once an?)[ -][\w ]{0,20}$")
 _RETIRED = re.compile(r"\bretired\b(?!.*\b(?:now|works?|working|became)\b)[\w ]{0,25}$")
 _DEGREE = re.compile(r"\b(?:ph\.?d|degree|diploma|doctorate|bachelor|master['’]?s|mba|ged|graduate of|dropout)\b")

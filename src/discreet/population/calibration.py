@@ -5,6 +5,10 @@ the residuals of clusters of about its own predicted size and of as many attribu
 Vovk et al. 2005, in bins of what is known before the truth is). The true numbers are at least 1, as a cluster is asked
 for because somebody has it; the median of the residuals corrects the estimate, since a group that somebody is drawn
 from is likelier to be one that the model underrates.
+
+An 80% interval may miss a tenth of the truths below its lower end and a tenth above its upper end. Where more than a
+tenth of the groups hold the one person, a lower end of one misses none, and the upper end alone misses a fifth; the
+same goes for 95%.
 """
 
 from __future__ import annotations
@@ -17,9 +21,11 @@ import numpy as np
 from discreet.core.types import FloatArray, IntArray
 
 LEVELS = (0.025, 0.1, 0.5, 0.9, 0.975)
-"""Of the 95 and 80% interval and of the estimate."""
+"""Of the 95 and 80% interval and of the estimate, where the lower ends are above one person."""
 MOST = 6
 """Attributes from which on clusters are calibrated together."""
+LEAST = 0.1
+"""People for whom a prediction below it is taken: how far below says little of the one person that there is."""
 PER_BIN = 400
 """Residuals that a bin should hold, so that some ten lie beyond each end of a 95% interval."""
 
@@ -39,9 +45,10 @@ class Calibration:
     Attributes
     ----------
     sizes : (MOST, B) array
-        Natural log of the median predicted size of each bin, ascending; row k − 1 for k attributes.
+        Natural log of the median predicted size of each bin, at least LEAST, ascending; row k − 1 for k attributes.
     residuals : (MOST, B, 5) array
-        Quantiles of log(true / predicted) at LEVELS.
+        Quantiles of log(true / predicted) at LEVELS; of a bin with many groups of one the upper end of an interval is
+        at .8 or .95 and its lower end at one person.
     """
 
     sizes: FloatArray
@@ -53,14 +60,14 @@ class Calibration:
         Between the bins quantiles are interpolated; beyond them those of the nearest hold. Nothing falls below 1.
         """
         row = min(max(attributes, 1), MOST) - 1
-        log = float(np.log(max(expected, 1e-12)))
+        log = float(np.log(max(expected, LEAST)))
         shifts = (float(np.interp(log, self.sizes[row], quantiles)) for quantiles in self.residuals[row].T)
         q025, q10, q50, q90, q975 = (float(np.exp(max(0.0, log + shift))) for shift in shifts)
         return Range(q50, (q10, q90), (q025, q975))
 
     def many(self, expected: FloatArray, attributes: IntArray) -> FloatArray:
         """(N, 5) calibrated numbers at LEVELS, as `at` gives them one by one."""
-        logs = np.log(np.maximum(expected, 1e-12))
+        logs = np.log(np.maximum(expected, LEAST))
         found = np.empty((len(logs), len(LEVELS)))
         rows = np.clip(attributes, 1, MOST) - 1
         for row in np.unique(rows):
@@ -86,7 +93,7 @@ def calibrate(predicted: FloatArray, true: FloatArray, attributes: IntArray, *, 
     """
     if len(predicted) < 40:
         raise ValueError(f"{len(predicted)} clusters: expected at least 40 for a 95% interval")
-    logs = np.log(np.maximum(predicted, 1e-12))
+    logs = np.log(np.maximum(predicted, LEAST))
     residuals = np.log(np.maximum(true, 1.0)) - logs
     groups = []
     for number in range(1, MOST + 1):
@@ -98,11 +105,25 @@ def calibrate(predicted: FloatArray, true: FloatArray, attributes: IntArray, *, 
     sizes, quantiles = np.empty((MOST, bins)), np.empty((MOST, bins, len(LEVELS)))
     for row, (size, residual) in enumerate(groups):
         order = np.argsort(size, kind="stable")
-        for at, part in enumerate(np.array_split(order, bins)):
+        least = np.flatnonzero(size <= np.log(LEAST))
+        for at, rows in enumerate(np.array_split(order, bins)):
+            part = least if size[rows].max() <= np.log(LEAST) else rows
             sizes[row, at] = np.median(size[part])
-            quantiles[row, at] = [conformal_quantile(residual[part], level) for level in LEVELS]
+            quantiles[row, at] = _ends(size[part], residual[part])
         sizes[row] = np.maximum.accumulate(sizes[row] + 1e-9 * np.arange(bins))
     return Calibration(sizes, quantiles)
+
+
+def _ends(sizes: FloatArray, residuals: FloatArray) -> list[float]:
+    """The residuals of a bin at LEVELS, with an interval from one person where nobody can be below its lower end."""
+    found = [conformal_quantile(residuals, level) for level in LEVELS]
+    ones = float(np.mean(sizes + residuals < 1e-9))
+    for lower, upper in ((0, 4), (1, 3)):
+        tail = LEVELS[lower]
+        if ones >= tail:
+            found[lower] = min(found[lower], -float(sizes.max()))
+            found[upper] = max(conformal_quantile(residuals, 1 - 2 * tail), found[2])
+    return found
 
 
 def conformal_quantile(residuals: FloatArray, level: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from discreet.core.records import People, Subject
+from discreet.core.records import People, Subject, rounded
 from discreet.population.ages import OLDEST
 from discreet.population.attributes import Description, Found, Said, describe
 from discreet.population.count import Count
@@ -116,16 +116,18 @@ def detailed(one: Measured, population: Population) -> dict[str, Any]:
 def advice(one: Measured, population: Population) -> list[dict[str, Any]]:
     """What saying one attribute less exactly would gain, most first: of each attribute the change that gains most.
 
-    `change` holds no value of the text; `to` does, and is left out of what `detailed` tells.
+    A change that gains nobody is left out. `change` holds no value of the text; `to` does, and `detailed` does not
+    tell it.
     """
     found: dict[str, dict[str, Any]] = {}
     for gain in population.generalise(one.asked):
         years = re.fullmatch(r"(\d+) to (\d+)", gain.to)
         change = (f"as a band of {int(years[2]) - int(years[1]) + 1} years" if years else
                   "as its state or region" if gain.attribute == "place" else "as a wider group")
-        found.setdefault(gain.attribute, {
-            "class": one.description.kinds.get(gain.attribute, gain.attribute), "column": gain.attribute,
-            "change": change, "to": gain.to, "estimate": gain.estimate, "factor": gain.factor})
+        if rounded(gain.estimate) > rounded(gain.estimate / gain.factor):
+            found.setdefault(gain.attribute, {
+                "class": one.description.kinds.get(gain.attribute, gain.attribute), "column": gain.attribute,
+                "change": change, "to": gain.to, "estimate": gain.estimate, "factor": gain.factor})
     return list(found.values())
 
 

@@ -28,6 +28,9 @@ FORMAT = "discreet population 1"
 PLACE = "place"
 DEEPEST = 40.0
 """Probabilities are kept as logarithms from 0 to −DEEPEST in 16 bits: to .03 percent."""
+PLACE_SPREAD = 0.3
+"""Standard deviation, on the log scale, of how far a group's share in a place is from everybody's: of 0, .2, .3 and .4
+the least with which intervals for Austrian regions hold about what they say (docs/results/population.md)."""
 SURELY_SEEN = 10.0
 """Two attributes contradict each other where no row has both, and independence expects at least so many rows."""
 WELL_SEEN = 100.0
@@ -261,19 +264,28 @@ class _Asked(NamedTuple):
         return len(self.vectors)
 
 
-def of_share(whole: Range, share: float) -> Range:
+def of_share(whole: Range, share: float, spread: float = PLACE_SPREAD) -> Range:
     """How many of a group live in a place with `share` of the population, if place is independent of the rest.
 
     The person of whom it is said is there; of the others each is with probability `share`, so that their number is
-    about Poisson: the ends of the intervals are quantiles of it at the ends for the whole population.
+    about Poisson: the ends of the intervals are quantiles of it at the ends for the whole population. Place is
+    not quite independent, and groups differ by place: the ends hold `spread` too, less for a place that is nearly the
+    whole.
     """
-    def others(people: float) -> float:
-        return max(0.0, people - 1) * share
+    others = max(0.0, whole.estimate - 1) * share
+    spread *= math.sqrt(max(0.0, 1 - share))
 
-    def between(ends: tuple[float, float], tail: float) -> tuple[float, float]:
-        return 1 + poisson_quantile(others(ends[0]), tail), 1 + poisson_quantile(others(ends[1]), 1 - tail)
+    def between(ends: tuple[float, float], z: float, tail: float) -> tuple[float, float]:
+        found = []
+        for end, side, level in zip(ends, (-1, 1), (tail, 1 - tail), strict=True):
+            there = max(0.0, end - 1) * share
+            # On the log scale the error of the whole count and that of independence add up in squares.
+            known = min(there, others) > 0
+            away = math.hypot(math.log(there / others) if known else 0.0, z * spread)
+            found.append(1 + poisson_quantile((others if known else there) * math.exp(side * away), level))
+        return found[0], found[1]
 
-    return Range(1 + others(whole.estimate), between(whole.interval80, 0.1), between(whole.interval95, 0.025))
+    return Range(1 + others, between(whole.interval80, 1.2816, 0.1), between(whole.interval95, 1.96, 0.025))
 
 
 def poisson_quantile(mean: float, level: float) -> float:

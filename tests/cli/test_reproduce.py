@@ -182,7 +182,10 @@ def test_a_data_folder_without_the_set_is_one_line(refused: Refused, tmp_path: P
     (("--scale", "paper"), "--scale paper was given without --data; expected the folder of campaigns"),
     (("--texts", "5000"), "--texts is 5000; expected 1 to 100"),
     (("--corpora", "physics"), "--corpora holds 'physics'; expected some of medical, finance, law"),
-    (("--seeds", "1,2"), "--seeds names 2; expected one"),
+    (("--data", "absent"), "absent is not a folder; expected the folder of campaigns"),
+    (("--encoders", "paper=absent", "--table", "VII"), "there is no such folder; expected one that holds the folders"),
+    (("--baseline", "MiniLM"), "'MiniLM, full', 'MiniLM, LoRA'"), (("--seed", "-1"), "greater than or equal to 0"),
+    (("--engine", "inline"), "No such option: --engine"),
 ])
 def test_bad_input_of_ppe_is_one_line(refused: Refused, options: tuple[str, ...], said: str) -> None:
     refused(said, "reproduce", "ppe", *options, "--quiet")

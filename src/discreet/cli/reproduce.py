@@ -28,15 +28,11 @@ MADE_WITH = ("seeds", "corpora", "dtype", "discreet")
 
 
 @group("Execution")
-class Execution:
-    """On which data and seeds, and where."""
+class OnData:
+    """On which data."""
 
     data: Annotated[Path | None, option("DIR", "The folder of public data sets, where the scale needs it.")] = None
     corpora: Annotated[str | None, option("C,C,…", "Only these corpora.")] = None
-    seeds: Annotated[str | None, option(
-        "N,N,…", "Seeds to average over or to pool; the scale's own if not given.")] = None
-    engine: Engine = "local"
-    workers: Workers = None
 
     def known_corpora(self, known: Collection[str], there: Collection[str], scale: str) -> list[str] | None:
         """The corpora that were asked for. UsageError for one not `known`, and where a scale has none `there`."""
@@ -48,16 +44,26 @@ class Execution:
                              f"{', '.join(dict.fromkeys(there))}")
         return wanted
 
-    def known_seeds(self) -> tuple[int, ...] | None:
-        """The seeds that were asked for."""
-        return None if self.seeds is None else numbers_of("--seeds", self.seeds, int)
-
     def check_data(self, scale: str, needing: Collection[str]) -> None:
         """UsageError for a scale among `needing` without a folder of data, and for what is no folder."""
         if scale in needing and self.data is None:
             raise UsageError(f"--scale {scale} was given without --data; expected the folder of public data sets")
         if self.data is not None and not self.data.is_dir():
             raise UsageError(f"{self.data} is not a folder; expected the folder of public data sets")
+
+
+@group("Execution")
+class Execution(OnData):
+    """On which data and seeds, and where."""
+
+    seeds: Annotated[str | None, option(
+        "N,N,…", "Seeds to average over or to pool; the scale's own if not given.")] = None
+    engine: Engine = "local"
+    workers: Workers = None
+
+    def known_seeds(self) -> tuple[int, ...] | None:
+        """The seeds that were asked for."""
+        return None if self.seeds is None else numbers_of("--seeds", self.seeds, int)
 
 
 def mia(
@@ -161,6 +167,15 @@ def blia(
     _finish(_record("blia", scale, found, facts), run, output, ("discreet",), merged)
 
 
+@group("Execution")
+class OnCampaigns(OnData):
+    """On which texts."""
+
+    data: Annotated[Path | None, option(
+        "DIR", "Campaigns of 'discreet synth run', a folder for each domain, instead of texts by the grammar.")] = None
+    corpora: Annotated[str | None, option("D,D,…", "Only these domains: medical, finance, law.")] = None
+
+
 def ppe(
     *,
     table: Annotated[list[str] | None, option(
@@ -183,12 +198,14 @@ def ppe(
                                         "table IX. Needs --model.")] = None,
     model: Annotated[str | None, option("M", "What that endpoint calls the model.")] = None,
     plan: Annotated[bool, option("", "Say what the run takes, memory and hours, and stop.")] = False,
-    seed: Seed = 42, execution: Execution, output: RunOutput,
+    seed: Annotated[int | None, option(
+        "N", "Seed of random draws; the scale's own if not given.", min=0)] = None,
+    execution: OnCampaigns, output: RunOutput,
 ) -> None:
     """Rerun the guard paper: its detectors in its own form next to ours, on every pairing, with controls.
 
     Without --data the grammar writes the texts: self-consistency, an analogue. Keeps campaigns, with their texts, in
-    OUT/data, vectors and scores in OUT/store, so that a stopped run resumes. Domains are --corpora.
+    OUT/data, vectors and scores in OUT/store, so that a stopped run resumes.
     """
     numerals = {str(number): roman for number, roman in lib.ppe.NUMERALS.items()}
     tables = [numerals.get(name, name.upper()) for name in table or ()]
@@ -197,17 +214,16 @@ def ppe(
              if table or figure or section or name not in lib.ppe.BY_NAME]
     setting = lib.studies.setting_of(lib.ppe.SETTINGS, scale)
     domains = execution.known_corpora(setting.domains, setting.domains, scale)
-    seeds = execution.known_seeds() or (() if seed == 42 else (seed,))
-    if len(seeds) > 1:
-        raise UsageError(f"--seeds names {len(seeds)}; expected one: a study of the guard has one seed")
-    setting = setting.only(domains, texts, encoders, *seeds)
+    setting = setting.only(domains, texts, encoders, *(() if seed is None else (seed,)))
     if plan:
         output.show({"kind": "plan ppe", "schema": 1, **lib.ppe.plan(setting)}, when_quiet="nothing")
         return
     if scale == "paper" and execution.data is None:
         raise UsageError("--scale paper was given without --data; expected the folder of campaigns that 'discreet "
                          "synth run' left")
-    execution.check_data(scale, ())
+    if execution.data is not None and not execution.data.is_dir():
+        raise UsageError(f"{execution.data} is not a folder; expected the folder of campaigns that 'discreet synth "
+                         "run' left")
     if (judge is None) != (model is None):
         raise UsageError("--judge and --model go together: expected the address of an endpoint and what it calls the "
                          "model")

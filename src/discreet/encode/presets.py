@@ -73,6 +73,11 @@ def build_encoders(spec: str, *, domain: DomainLike | None = None, cache: Path) 
     Raises UsageError, InputError, MissingExtraError for an impossible value, a model that is not available, a package
     that is missing.
     """
+    for word in spec.split(","):
+        name, _, home = word.strip().partition("=")
+        if name == "paper" and home and not Path(home).is_dir():
+            raise UsageError(f"--encoders paper={home}: there is no such folder; expected one that holds the folders "
+                             f"{', '.join(SHORT)}")
     return tuple(_build(wanted, domain, cache) for wanted in parse_encoders(spec))
 
 

@@ -119,6 +119,13 @@ class Panel:
     percent: str = ""
 
 
+def ticks_of(low: float, high: float, most: int) -> list[float]:
+    """At most so many steps of round numbers that cover a range."""
+    from matplotlib.ticker import MaxNLocator
+
+    return [float(tick) for tick in MaxNLocator(most).tick_values(low, high)]
+
+
 def panels(shown: Sequence[Panel], *, columns: int = 2, side: float = 250.0, top: float = 76.0,
            legend: Sequence[tuple[str, str]] = ()) -> Canvas:
     """Panels of equal width in a drawing of the page's width, `columns` in a row."""

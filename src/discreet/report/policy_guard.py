@@ -26,10 +26,10 @@ SETS = {"safe_holdout": ("control", "safe"), "unsafe_holdout": ("target", "unsaf
 
 
 def _flags(row: page.Record, point: str = "tau0") -> str:
-    """"23.0% (TPR 81.2%)": a false positive rate is never shown without the true one."""
+    """"23.0% [14.2%, 33.9%] (TPR 81.2% [70.1%, 89.5%])": a false positive rate is never shown without the true one."""
     if row.get(f"fpr_{point}") is None:
         return NOTHING
-    return say(f"{{fpr_{point}:percent}} (TPR {{tpr_{point}:percent}})", row, NOTHING)
+    return say(f"{{fpr_{point}:share}} (TPR {{tpr_{point}:share}})", row, NOTHING)
 
 
 def _paper(figures: page.Record) -> str:
@@ -53,9 +53,10 @@ def summary(record: page.Record) -> page.Summary:
              if row["detector"] in ("T3+GMM-v3", "T3+OCSVM-v4")]
     end = " Nothing on it is a reproduction of the paper's figures." if record["analogue"] else ""
     grammar = record["provenance"].get("source") == "grammar"
+    lead = "models" if not grammar else "grammar" if paper else "smoke"
     return page.Summary(
         kind=KIND, headline=words["titles"][scale], kicker=page.kicker(record, f"scale {scale}"),
-        leads=(words["leads"]["grammar" if grammar else "models"], *found, words["defined"]), sections=tuple(sections),
+        leads=(words["leads"][lead], *found, words["defined"]), sections=tuple(sections),
         provenance=page.facts({"scale": scale, **record["provenance"]}),
         footer=f"This page holds no text of any record.{end}", contents=True)
 
@@ -64,11 +65,12 @@ def plan_summary(record: page.Record) -> page.Summary:
     """The summary of `reproduce ppe --plan`."""
     words = page.words_of(KIND)["plan"]
     table = page.tabled(words["columns"], record["domains"], TABLE_FORMS)
-    assumed = {name: value for name, value in record["assumed"].items() if not isinstance(value, dict)}
+    assumed = tuple((said, f"{record['assumed'][name]:,g}") for name, said in words["assumed"].items())
     return page.Summary(
         kind="plan ppe", headline=words["title"].format(scale=record["scale"], encoders=record["encoders"]),
         leads=(words["lead"],), sections=(
-            page.part("What a run takes", table, page.Facts(page.facts(assumed), "What is assumed")),))
+            page.part("What a run takes", table),
+            page.part("What is assumed", page.Facts(assumed))))
 
 
 def tables_of(name: str, rows: Sequence[page.Record], *, paper: bool = True) -> list[page.Table]:
@@ -78,7 +80,7 @@ def tables_of(name: str, rows: Sequence[page.Record], *, paper: bool = True) -> 
     by_domain = [(domain, [row for row in rows if row["domain"] == domain])
                  for domain in dict.fromkeys(row["domain"] for row in rows)]
     found = page.tabled(chosen, forms=TABLE_FORMS, groups=by_domain)
-    return [] if found is None else [without_constant(found, PLACES)]
+    return [] if found is None else [without_constant(found, PLACES, named=True)]
 
 
 def figures_of(name: str, rows: Sequence[page.Record]) -> list[Figure]:
@@ -112,7 +114,9 @@ def _scores(rows: Sequence[page.Record], domain: str) -> Figure | None:
                                                                                    strict=False)], role, ls="-"))
             data += [{"domain": domain, "detector": row["detector"], "set": said, "from": low, "to": high,
                       "count": count} for low, high, count in zip(edges, edges[1:], counts, strict=False)]
-        shown.append(charts.Panel(title=row["detector"], x="δ", y="share", marks=marks))
+        # Few ticks: small δ have many digits.
+        ticks = [tick for tick in charts.ticks_of(edges[0], edges[-1], 3) if edges[0] <= tick <= edges[-1]]
+        shown.append(charts.Panel(title=row["detector"], x="δ", y="share", marks=marks, axes={"xticks": ticks}))
     return drawn(f"scores-{name_of(domain)}", partial(charts.panels, shown, columns=len(shown) or 1, legend=[
         (f"{role} line", said) for role, said in SETS.values()]), data, "ppe-scores", domain=domain) if shown else None
 

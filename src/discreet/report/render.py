@@ -140,9 +140,13 @@ def to_markdown(summary: Summary) -> str:
 
 
 def _markdown(table: Table) -> str:
-    lines: Iterable[Sequence[str]] = (table.head, ["---"] * len(table.head), *table.rows)
-    said = "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
-    return f"{table.title}\n\n{said}" if table.title else said
+    def part(name: str, rows: Iterable[Sequence[str]]) -> str:
+        lines = (table.head, ["---"] * len(table.head), *rows)
+        said = "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
+        return f"**{name}**\n\n{said}" if name else said
+
+    # Rows of a group do not say which it is.
+    return "\n\n".join([*([table.title] if table.title else []), *(part(name, rows) for name, rows in table.groups)])
 
 
 def _wrapped(said: str, first: str = "", rest: str = "") -> list[str]:

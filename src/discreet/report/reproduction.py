@@ -89,15 +89,17 @@ def _flat(columns: Iterable[Any]) -> Iterator[Sequence[str]]:
         yield from [one] if isinstance(one[0], str) else _flat(one)
 
 
-def without_constant(one: page.Table, columns: Iterable[str]) -> page.Table:
-    """The table without those `columns` that hold one value in all of its several rows; the values go to its title."""
+def without_constant(one: page.Table, columns: Iterable[str], *, named: bool = False) -> page.Table:
+    """The table without those `columns` that hold one value in all of its several rows; the values go to its title,
+    with the names of their columns where they are to be `named`."""
     gone = [place for place, name in enumerate(one.head) if name in columns and len(one.rows) > 1
             and len({row[place] for row in one.rows}) == 1]
 
     def rest(cells: Sequence[str]) -> tuple[str, ...]:
         return tuple(cell for place, cell in enumerate(cells) if place not in gone)
 
-    title = ", ".join([*([one.title.rstrip(".")] if one.title else []), *(one.rows[0][place] for place in gone)])
+    title = ", ".join([*([one.title.rstrip(".")] if one.title else []), *(
+        f"{one.head[place]}: {one.rows[0][place]}" if named else one.rows[0][place] for place in gone)])
     return replace(one, head=rest(one.head), title=title if gone else one.title, groups=tuple(
         (name, tuple(map(rest, rows))) for name, rows in one.groups))
 

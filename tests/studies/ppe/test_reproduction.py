@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,10 @@ def test_the_page_and_markdown_show_every_item_and_no_text(record: dict[str, Any
         assert f"{name[0].upper()}{name[1:]}: " in said
     assert "analogue" in said.lower()
     assert "Self-consistency (grammar)" in said
+    for domain in {row["domain"] for row in record["items"]["table V"]["rows"]}:
+        assert said.count(f"**{domain}**") == len(ORDER)  # Tables say of which domain their rows are.
+    assert "rule: paper" in said
+    assert re.search(r"\| \d+\.\d% \[\d+\.\d%, \d+\.\d%\] \(TPR \d+\.\d% \[", said)
     assert len(summary.figures) == 1 + 2 * 2
     assert all("<svg" in figure.inline for figure in summary.figures)
     assert "patient" not in said

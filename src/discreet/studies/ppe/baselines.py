@@ -113,7 +113,8 @@ def further(names: Sequence[str], endpoint: ChatEndpoint | None = None, *, most:
     `most` texts train an encoder. Raises UsageError for a name that is none of `BASELINES`.
     """
     if unknown := [name for name in names if name not in BASELINES]:
-        raise UsageError(f"there is no baseline {unknown[0][:40]!r}; expected one of {', '.join(BASELINES)}")
+        raise UsageError(f"there is no baseline {unknown[0][:40]!r}; expected one of "
+                         f"{', '.join(map(repr, BASELINES))}")
     found = {name: Further({"baseline": name, "most": most if name.startswith("MiniLM") else None, "seed": seed},
                            partial(run_baseline, name=name, fit=BASELINES[name], most=most, seed=seed))
              for name in names}

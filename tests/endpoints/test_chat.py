@@ -153,6 +153,16 @@ def test_answers_that_are_none(chat: Service, answer: Any, message: str) -> None
     assert "\n" not in str(caught.value)
 
 
+def test_an_answer_may_be_lost_and_is_then_not_kept(chat: Service, tmp_path: Path) -> None:
+    model = ChatEndpoint(chat.url, "m", cache=tmp_path)
+    chat.answer = lambda body: {} if body["messages"][0]["content"] == "bread" else said("RIVER")
+    for asked in (2, 3):
+        assert model.complete_many([user("bread"), user("river")], lost="") == ["", "RIVER"]
+        assert len(chat.asked) == asked
+    with pytest.raises(InputError, match="has no text"):
+        model.complete(user("bread"))
+
+
 def test_nothing_is_kept_unless_asked(chat: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for _ in range(2):

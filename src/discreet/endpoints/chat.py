@@ -78,11 +78,12 @@ class ChatEndpoint:
         return self.complete_many([messages], None if seed is None else [seed], workers=1)[0]
 
     def complete_many(self, conversations: Sequence[Sequence[Message]], seeds: Sequence[int] | None = None, *,
-                      workers: int = 4) -> list[str]:
+                      workers: int = 4, lost: str | None = None) -> list[str]:
         """The answers in the order of the conversations, with at most `workers` (1 to 64) requests under way.
 
         `seeds` has one for each conversation. The first failure ends the whole: what has not begun is left out, and
-        nothing is tried again. Errors as in `complete`.
+        nothing is tried again; with `lost`, an answer that was cut off or has no text is `lost` and no failure. Errors
+        as in `complete`.
         """
         if not 1 <= workers <= MOST_WORKERS:
             raise UsageError(f"{workers} requests at a time were asked for; expected 1 to {MOST_WORKERS}")
@@ -93,7 +94,7 @@ class ChatEndpoint:
         stop = threading.Event()
         with self._service.client() as client, \
                 ThreadPoolExecutor(min(workers, max(len(bodies), 1))) as pool:
-            futures = [pool.submit(self._answer, client, body, stop) for body in bodies]
+            futures = [pool.submit(self._answer, client, body, stop, lost) for body in bodies]
             try:
                 wait(futures)
             finally:
@@ -112,13 +113,15 @@ class ChatEndpoint:
         return {"model": self.model, "messages": [dict(one) for one in messages], "temperature": self.temperature,
                 **{name: value for name, value in further.items() if value is not None}}
 
-    def _answer(self, client: Any, body: dict[str, Any], stop: threading.Event) -> str:
+    def _answer(self, client: Any, body: dict[str, Any], stop: threading.Event, lost: str | None) -> str:
         """One answer, kept or new. CancelledError once `stop` is set; a failure sets it."""
         request = {"url": self._service.url, "body": body}
         try:
             if self._cache is not None and (kept := self._cache.get(request)) is not None:
                 return kept
-            answer = self._read(self._service.post(client, body, "check address, model and key", stop))
+            answer = self._read(self._service.post(client, body, "check address, model and key", stop), lost)
+            if answer is None:
+                return lost or ""
             if self._cache is not None:
                 self._cache.put(request, answer)
             return answer
@@ -126,7 +129,8 @@ class ChatEndpoint:
             stop.set()
             raise
 
-    def _read(self, answer: Any) -> str:
+    def _read(self, answer: Any, lost: str | None) -> str | None:
+        """The text of an answer; where there is none, None if it may be `lost`, else an error."""
         found: Any = None
         with suppress(ValueError, RecursionError):
             found = answer.json()
@@ -136,6 +140,8 @@ class ChatEndpoint:
             content = choice["message"]["content"]
             if isinstance(content, str) and choice.get("finish_reason") != "length":
                 return content
+        if lost is not None:
+            return None
         if isinstance(choice, dict) and choice.get("finish_reason") == "length":
             self._service.fail(f"an answer was cut off at {self.max_tokens or 'its own number of'} tokens; allow more "
                                f"of them")

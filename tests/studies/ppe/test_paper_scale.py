@@ -63,7 +63,7 @@ def say(body: dict[str, Any]) -> str:
 
 def passages(domain: str, path: Path) -> Path:
     """Safe texts of the grammar as a public corpus would have them, and some about somebody."""
-    plan, rng = make_plan(domain, {"safe": 170}, 3), np.random.default_rng(3)
+    plan, rng = make_plan(domain, {"safe": 280}, 3), np.random.default_rng(3)
     drafts = [generators["grammar"].generate(spec, plan.domain, rng) for spec in plan.specs("safe")]
     with path.open("w", newline="", encoding="utf-8") as handle:
         rows = csv.writer(handle)

@@ -208,8 +208,8 @@ def _logit(p: float) -> float:
 def judge(endpoint: ChatEndpoint, *, workers: int = 4) -> Fit:
     """A language model with the paper's prompt in our words and 3 + 3 examples of the texts that are fitted on.
 
-    The examples are the same for all texts. A reply without one whole number from 0 to 10 is left to review, at δ = 0:
-    a judge that says nothing has not said "safe".
+    The examples are the same for all texts. A reply without one whole number from 0 to 10, or that was cut off or
+    filtered, is left to review, at δ = 0: a judge that says nothing has not said "safe".
     """
     def fit(train: Data, calibration: Data, domain: str, seeds: np.random.SeedSequence) -> Scorer:
         rng = np.random.default_rng(seeds)
@@ -221,7 +221,7 @@ def judge(endpoint: ChatEndpoint, *, workers: int = 4) -> Fit:
 
         def score(texts: Sequence[str]) -> tuple[FloatArray, BoolArray]:
             replies = endpoint.complete_many([[*shots, {"role": "user", "content": text}] for text in texts],
-                                             workers=workers)
+                                             workers=workers, lost="")
             said = [rating(reply) for reply in replies]
             silent[0] += said.count(None)
             facts["unreadable"] = silent[0]

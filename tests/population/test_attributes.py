@@ -9,6 +9,7 @@ import pytest
 from discreet import Guard
 from discreet.population.ages import ages_of
 from discreet.population.attributes import Description, describe
+from discreet.population.people import Alone
 from discreet.population.words import Value, groups, occupations
 
 GUARD = Guard("medical")
@@ -97,6 +98,18 @@ def test_the_more_exact_of_two_readings_holds() -> None:
 ])
 def test_columns(text: str, column: str, values: set[str]) -> None:
     assert cluster(text)[column] == values
+
+
+@pytest.mark.parametrize(("text", "word", "column", "values"), [
+    ("An accident in New Hampshire: a mountaineer, 42.", "Hampshire", "place", {"New Hampshire|US"}),
+    ("She moved to west Omaha.", "Omaha", "place", {"Omaha|Nebraska|US"}),
+    ("After returning from her honeymoon in Mexico she was ill.", "Mexico", "country_of_birth", None),
+    ("She is from Mexico.", "Mexico", "country_of_birth", {"mexico"}),
+])
+def test_a_place_in_its_words(text: str, word: str, column: str, values: set[str] | None) -> None:
+    at = text.index(word)
+    (one,) = describe(text, [Alone("place", "third", "person 1", at, at + len(word), "contextual")])
+    assert one.cluster.get(column) == values
 
 
 def test_an_unknown_job_is_dropped_and_said() -> None:

@@ -276,12 +276,14 @@ def _occupation(said: str, before: str) -> Iterator[_Reading]:
 
 
 def _place(said: str, before: str) -> Iterator[_Reading]:
-    path = lex.canonical_place(re.sub(r"^(?:(?:in|from|near|of|at|the) )+", "", said.strip(" .,")))
+    name = re.sub(r"^(?:(?:in|from|near|of|at|the) )+", "", said.strip(" .,"))
+    # "Hampshire" may be marked of New Hampshire.
+    first = re.search(r"\b(?:new|north|south|west|east|san|los|las|fort|saint|st\.) $", before)
+    path = (lex.canonical_place(first[0] + name) if first else None) or lex.canonical_place(name)
     if path is None:
         yield _Reading("", frozenset())
         return
-    country = path.rpartition("|")[2]
-    foreign = country != "US"
+    foreign = (country := path.rpartition("|")[2]) != "US"
     origin = bool(_ORIGIN.search(before)) and not _HOME.search(before)
     if _AWAY.search(before):
         yield _Reading("", frozenset(), "a place that somebody only went to")
@@ -321,8 +323,7 @@ def _origin(said: str, around: str) -> Iterator[_Reading]:
 
 
 def _country_code(name: str) -> str:
-    path = lex.canonical_place(name)
-    return path if path is not None and "|" not in path else ""
+    return path if (path := lex.canonical_place(name)) and "|" not in path else ""
 
 
 def _listed(kind: str, said: str) -> Iterator[_Reading]:
@@ -346,5 +347,4 @@ def _education(lower: str) -> Iterator[tuple[int, _Reading]]:
 
 
 def _one_sentence(lower: str, f: Found, at: int) -> bool:
-    between = lower[min(f.end, at) : max(f.start, at)]
-    return not re.search(r"[.!?]\s", between)
+    return not re.search(r"[.!?]\s", lower[min(f.end, at) : max(f.start, at)])

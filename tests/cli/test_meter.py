@@ -82,7 +82,8 @@ def test_guard_check_says_people(capsys: pytest.CaptureFixture[str], tmp_path: P
     out = printed(capsys, "guard", "check", TEXT, "--domain", "medical", "--people", "--report", str(page))
     assert "    people: at most about 10 people fit (2 to 50)\n" in out
     html = page.read_text(encoding="utf-8")
-    assert "at most about 10 people fit (2 to 50)" in html
+    assert html.count("at most about 10 people fit (2 to 50)") == 1
+    assert "not counted: family; 95% interval; made people, 1994" in html
     assert "Omaha" not in out + html
     row = json.loads(printed(capsys, "guard", "check", TEXT, "--domain", "medical", "--people", "--json", "--quiet"))
     assert row["people"]["interval80"] == pytest.approx([5, 20])

@@ -467,5 +467,5 @@ def test_a_ticket_says_how_many_people_fit_and_where(tmp_path: Path, guard: Guar
     said = unescape(page.partition('id="people">')[2].partition("</p>")[0])
     assert said.startswith("At most about 20 people in Omaha fit (4 to 100).")
     assert "Not everything that is said was counted (family): fewer may fit." in said
-    assert "made people, 1994; place is taken as independent of the rest." in said
+    assert "95% interval; made people, 1994; place is taken as independent of the rest." in said
     desk.queue.close()

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.serve.conftest import BREAKS, Start
+from tests.serve.conftest import BREAKS, LITIGATOR, Start
 
 from discreet.guard.conversation import Told
 from discreet.serve.conversations import Conversations
@@ -43,6 +43,38 @@ def test_observed_answers_went_out_and_broken_ones_did_not(start: Start) -> None
     for text, code in ((AGE, "ok"), (JOB, "privacy/contextual"), (JOB, "ok"), (BREAKS, "privacy/not_judged")):
         found = service.ask("/v1/check", {"text": text, "conversation_id": "a"}).json()
         assert (found["action"], found["code"]) == ("pass", code)
+
+
+AGAIN = "X makes a home where Omaha lies. Litigators ask this."
+
+
+@pytest.mark.parametrize(("given", "same", "other_key", "other_conversation"), [
+    ({}, True, False, True), ({"per": "guard"}, True, True, True), ({"per": "conversation"}, True, False, False),
+    ({"enabled": False}, False, False, False), ({"facts": 3}, False, False, False),
+    ({"expires_s": 1e-9}, False, False, False),
+])
+def test_what_restates_a_withheld_answer_is_held(start: Start, given: dict[str, Any], same: bool, other_key: bool,
+                                                 other_conversation: bool) -> None:
+    service = start(withheld=given)
+
+    def held(text: str, conversation: str, role: str = "caller") -> bool:
+        found = service.ask("/v1/check", {"text": text, "conversation_id": conversation}, role).json()
+        return bool(found["code"] != "ok")
+
+    assert [held(AGAIN, "a"), held(LITIGATOR, "b")] == [False, True]
+    assert [held(AGAIN, "b"), held(AGAIN, "c", "operator"), held(AGAIN, "d")] == [same, other_key, other_conversation]
+    held_in_all = same + other_key + other_conversation
+    assert ('discreet_restated_total{guard="medical"} ' + f"{held_in_all:.1f}" in service.gate.telemetry.metrics.page(
+        ).decode()) == bool(held_in_all)
+    assert "Omaha" not in service.log.getvalue()
+
+
+def test_memories_are_bounded(start: Start) -> None:
+    service = start(withheld={"per": "conversation", "memories": 1})
+    for conversation in ("a", "b"):
+        service.ask("/v1/check", {"text": LITIGATOR, "conversation_id": conversation})
+    assert len(service.gate.withheld) == 1
+    assert service.ask("/v1/check", {"text": AGAIN, "conversation_id": "a"}).json()["code"] == "ok"
 
 
 def test_no_text_of_it_in_the_memory_or_the_log(start: Start) -> None:

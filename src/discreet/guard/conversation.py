@@ -19,12 +19,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Evidence, Subject, Verdict
 from discreet.guard import reading
 from discreet.guard.combined import Combined, score
 from discreet.guard.reading import EvidenceScore, Read
+from discreet.guard.withheld import Withheld
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.learned import attributes_of, facts_words
@@ -94,7 +96,8 @@ class Conversation:
     """A guard that judges answers as turns of one conversation of one user; made by `Guard.conversation`.
 
     Facts are forgotten `expires_s` seconds (above 0) after they were last told. An answer that is flagged, undecided or
-    failed counts as not shown: call `shown` where it was all the same, as after a review. UsageError for `expires_s`.
+    failed counts as not shown: call `shown` where it was all the same, as after a review. With `withheld` what was not
+    shown is remembered too, against rewriting until it passes. UsageError for `expires_s`.
     Not for several threads at once.
 
     Examples
@@ -106,10 +109,11 @@ class Conversation:
     'flag'
     """
 
-    def __init__(self, guard: Guard, *, expires_s: float = 3600, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, guard: Guard, *, expires_s: float = 3600, withheld: Withheld | None = None,
+                 clock: Callable[[], float] = time.time) -> None:
         if not expires_s > 0:
             raise UsageError(f"expires_s is {expires_s!r}; expected seconds above 0")
-        self.guard, self.expires_s, self._clock = guard, expires_s, clock
+        self.guard, self.expires_s, self.withheld, self._clock = guard, expires_s, withheld, clock
         self.told = Told()
         self._last: Turn | None = None
 
@@ -119,8 +123,12 @@ class Conversation:
 
     def judge(self, answer: Answer | str, question: str | None = None) -> Judgement:
         """The verdict on the next answer with every finding."""
+        if self.withheld is not None and isinstance(answer, str):
+            answer, question = Answer(uuid4().hex, answer, question), None
         self._last = judge_turn(self.guard, answer, self.told, question=question, now=self._clock(),
                                 expires_s=self.expires_s)
+        if self.withheld is not None and isinstance(answer, Answer):
+            self._last = replace(self._last, judgement=self.withheld.judge(answer, self._last.judgement))
         self.told = self._last.shown if self._last.judgement.verdict.action == "safe" else self._last.held
         return self._last.judgement
 

@@ -4,8 +4,7 @@ Order of verdicts: failed, direct, flagged by evidence (or by the number of peop
 `fewer_than`), a quote of a retrieved passage where the policy flags them, abstain (empty; language; out of
 distribution; unsure), δ > τ (unless the attributes belong to the asker or a public person; with the learned reader an
 abstention where evidence is sure of the contrary), a quote where the policy holds them for review. So a fitted guard
-flags whatever the rules alone flag at the
-same operating point, and the gate holds back only what evidence does not decide.
+flags whatever the rules alone flag at the same operating point; the gate holds back what evidence does not decide.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from discreet.text.quotes import Quote, find_quotes
 
 if TYPE_CHECKING:
     from discreet.guard.detector import Detector
+    from discreet.guard.withheld import Withheld
     from discreet.population.people import Measured
     from discreet.population.population import Population
 
@@ -212,9 +212,10 @@ class Guard:
         """The verdict with every finding, for explanations inside the process; arguments as for `check`."""
         return self.read_and_judge(answer, question)[0]
 
-    def conversation(self, *, expires_s: float = 3600, clock: Callable[[], float] = time) -> Conversation:
+    def conversation(self, *, expires_s: float = 3600, withheld: Withheld | None = None,
+                     clock: Callable[[], float] = time) -> Conversation:
         """A conversation whose answers this guard judges together; see `Conversation`."""
-        return Conversation(self, expires_s=expires_s, clock=clock)
+        return Conversation(self, expires_s=expires_s, withheld=withheld, clock=clock)
 
     def read_and_judge(self, answer: Answer | str, question: str | None = None
                        ) -> tuple[Judgement, Read | None, Answer]:

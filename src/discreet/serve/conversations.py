@@ -1,4 +1,5 @@
-"""What the answers of conversations told so far, in the memory of one process: no text, for a time, at most so many.
+"""What the answers of conversations told so far, and what was withheld, in the memory of one process: no text, for a
+time, at most so many.
 
 A conversation is one of a key and a guard: an id that another key names is another conversation. Where the memory is
 full, the one that was idle longest is forgotten, and a restart forgets all of them.
@@ -9,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from discreet.core.records import Answer
 from discreet.guard.conversation import Told
+from discreet.guard.guard import Judgement
+from discreet.guard.withheld import Withheld
 from discreet.serve.limits import RefusedError
 from discreet.serve.settings import Settings
 
@@ -73,3 +77,35 @@ class Conversations:
             if one.at > since and len(self._kept) <= self._settings.most:
                 break
             del self._kept[key]
+
+
+class Memories:
+    """What was withheld from each key, conversation or guard, as the settings say."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings, self._clock = settings.withheld, clock
+        self._kept: OrderedDict[Key, Withheld] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    async def judge(self, key: Key, answers: Sequence[Answer], judgements: Sequence[Judgement]
+                    ) -> tuple[Judgement, ...]:
+        """The judgements on answers that go out together, in order, with what was withheld before; `key` is the
+        caller's id, the guard, and the id of the conversation or nothing."""
+        given = self._settings
+        if not given.enabled:
+            return tuple(judgements)
+        caller, guard, conversation = key
+        whose = ("" if given.per == "guard" else caller, guard, conversation if given.per == "conversation" else "")
+        memory = self._kept.get(whose)
+        if memory is None:
+            if all(one.verdict.action in ("safe", "failed") for one in judgements):
+                return tuple(judgements)  # Nothing was withheld, and nothing is.
+            memory = self._kept[whose] = Withheld(expires_s=given.expires_s, most=given.most, facts=given.facts,
+                                                  clock=self._clock)
+        self._kept.move_to_end(whose)
+        while len(self._kept) > given.memories:
+            self._kept.popitem(last=False)
+        judged = await asyncio.to_thread(lambda: [*map(memory.judge, answers, judgements)])
+        return tuple(judged)

@@ -14,7 +14,7 @@ from discreet.core.errors import NotFoundError
 from discreet.core.records import Answer, Code
 from discreet.guard.conversation import Told, Turn
 from discreet.guard.guard import Judgement
-from discreet.serve.conversations import Conversations, Remembered
+from discreet.serve.conversations import Conversations, Memories, Remembered
 from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError
 from discreet.serve.settings import Settings
@@ -51,7 +51,7 @@ class Gate:
                  telemetry: Telemetry | None = None) -> None:
         self.settings, self.workers, self.queue = settings, workers, queue
         self.telemetry = telemetry or Telemetry()
-        self.conversations = Conversations(settings)
+        self.conversations, self.withheld = Conversations(settings), Memories(settings)
 
     async def decide(self, caller: Caller, guard: str, answers: Sequence[Answer], *,
                      payload: Mapping[str, Any] | None = None, door: str, conversation: str | None = None) -> Outcome:
@@ -61,15 +61,16 @@ class Gate:
         flags are reviewed; an abstention becomes a ticket where there is a queue and a `payload`, the JSON that the
         caller receives if it is released, and is blocked otherwise. An answer that could not be judged is "failed":
         neither passed nor blocked for what it says. So is nothing at all, and what is over the limits. With the id of a
-        `conversation` of this caller what its earlier answers told counts too; RefusedError where it cannot.
+        `conversation` of this caller what its earlier answers told counts too; RefusedError where it cannot. A safe
+        answer that restates one which was withheld is an abstention.
         """
         if conversation is None:
-            return await self._decide(caller, guard, answers, payload, door, None)
+            return await self._decide(caller, guard, answers, payload, door, None, "")
         async with self.conversations.turn((caller.id, guard, conversation)) as remembered:
-            return await self._decide(caller, guard, answers, payload, door, remembered)
+            return await self._decide(caller, guard, answers, payload, door, remembered, conversation)
 
     async def _decide(self, caller: Caller, guard: str, answers: Sequence[Answer], payload: Mapping[str, Any] | None,
-                      door: str, remembered: Remembered | None) -> Outcome:
+                      door: str, remembered: Remembered | None, conversation: str) -> Outcome:
         started = time.perf_counter()
         request = uuid4().hex
         with self.telemetry.tracing.span("discreet.decide", guard=guard, door=door, request=request,
@@ -79,6 +80,10 @@ class Gate:
             else:
                 turns = await self._turns(guard, answers, remembered.told)
                 judgements = tuple(one.judgement for one in turns)
+            alone, judgements = judgements, await self.withheld.judge((caller.id, guard, conversation), answers,
+                                                                      judgements)
+            if restated := sum(one is not other for one, other in zip(alone, judgements, strict=True)):
+                self.telemetry.metrics.restated.labels(guard).inc(restated)
             code, worst = worst_of(judgements)
             would: Act = "pass" if code == "ok" else "failed" if code == "privacy/not_judged" else "block"
             ticket = None

@@ -126,6 +126,19 @@ class ConversationSettings(_Part):
     most: int = Field(10_000, ge=1, description="Conversations that a process remembers; the idle longest goes first.")
 
 
+class WithheldSettings(_Part):
+    """What is remembered of answers that were not safe, against rewriting until one passes; see docs/serve.md."""
+
+    enabled: bool = Field(True, description="An answer that tells the facts of a withheld one again goes to review.")
+    per: Literal["conversation", "key", "guard"] = Field(
+        "key", description="Whose withheld answers are compared: those of a conversation, of a key, or of all keys.")
+    expires_s: float = Field(900, gt=0, description="Seconds after which a fact is forgotten.")
+    most: int = Field(256, ge=1, description="Answers whose facts are remembered of each; the oldest goes first.")
+    memories: int = Field(1_000, ge=1, description="Keys or conversations that a process remembers; the idle longest "
+                                                   "goes first.")
+    facts: int = Field(2, ge=2, description="How many facts of one answer are told again where an answer is held.")
+
+
 class Webhook(_Part):
     """Where decided tickets are announced, and the secret that signs the announcement."""
 
@@ -170,6 +183,7 @@ class Settings(BaseSettings):
     drain_s: float = Field(30, ge=0, description="Seconds that requests have to end after SIGTERM.")
     limits: Limits = Limits()  # type: ignore[call-arg]
     conversations: ConversationSettings = ConversationSettings()  # type: ignore[call-arg]
+    withheld: WithheldSettings = WithheldSettings()  # type: ignore[call-arg]
     upstream: Upstream | None = None
     queue: QueueSettings | None = None
     log_file: Path | None = Field(None, description="Where JSON Lines go; standard error if not given.")

@@ -43,6 +43,8 @@ class Metrics:
         self.would_hold = Counter(
             "discreet_would_hold", "Observed decisions that enforce would hold, by policy, reason code and action.",
             ("policy", "code", "action"), registry=registry)
+        self.restated = Counter("discreet_restated", "Answers held because they restate one that was withheld.",
+                                ("guard",), registry=registry)
         self.observed = Counter("discreet_observed", "Observed decisions, held or not.", ("policy",),
                                 registry=registry)
         self.judged = Histogram("discreet_judge_seconds", "Seconds from an answer's arrival to its judgement.",

@@ -24,6 +24,7 @@ from discreet.studies.ppe.limits_quotes import (
 )
 from discreet.studies.ppe.limits_rewrites import BUDGETS, Meaning, attack, one_shot, query_attacks
 from discreet.studies.ppe.limits_turns import LINKS, measure_turns, plain_exchanges, sentences_of, spread_exchanges
+from discreet.studies.ppe.limits_withheld import judged_parts, measure_withheld, measure_without_facts, without_facts
 from discreet.studies.ppe.reproduction import LIMITS, SETTINGS, Study, merged, reproduce
 from discreet.synth import Draft
 from discreet.synth.records import Slot
@@ -135,29 +136,67 @@ def test_an_attack_keeps_to_its_budget_and_to_the_meaning(sees: str) -> None:
     asked: list[str] = []
 
     class Counting(Guard):
-        def check(self, answer: Any, question: str | None = None) -> Any:
-            asked.append(answer)
-            return super().check(answer, question)
+        def judge(self, answer: Any, question: str | None = None) -> Any:
+            asked.append(answer.answer)
+            return super().judge(answer, question)
 
     guard = Counting("medical", reader=False)
-    needed = attack(guard, drafted(), sees, np.random.default_rng(0), 15)
-    assert len(asked) == (15 if needed is None else needed)
+    needed = attack(guard, drafted(), sees, np.random.default_rng(0), 25)
+    assert needed.remembered is None  # Every rewriting restates what was withheld.
     assert all(Meaning.of(drafted()).kept(one) for one in asked)
-    if needed is not None:
-        assert Guard("medical", reader=False).check(asked[-1], "What is known?").action == "safe"
+    assert asked[0] == TEXT  # The answer that was withheld, which is no query.
+    alone = [Guard("medical", reader=False).check(one, "What is known?").action for one in asked[1:]]
+    assert needed.alone == (alone.index("safe") + 1 if "safe" in alone else None)
+    assert len(asked) <= 26
+
+
+def test_an_adversary_may_change_the_values() -> None:
+    text, meaning = TEXT, Meaning.of(drafted())
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        text, meaning = limits_rewrites.misspelt(text, meaning, rng)
+    assert meaning.kept(text)
+    assert not meaning.kept(TEXT)
+    assert max(meaning.wrong.values()) == 2
+    text, meaning = limits_rewrites.hinted(drafted())
+    assert "largest city in Nebraska" in text
+    assert "early fifties" in text
+    assert meaning.kept(text)
+    assert not meaning.kept(TEXT)
 
 
 def test_rows_of_attacks(rules: Guard) -> None:
     rows = list(one_shot(rules, [drafted()], np.random.default_rng(0), draws=2))
     assert {(r["attack"], r["normalised"]) for r in rows} >= {("disguised letters", False), ("synonyms", True)}
-    curves = [r["held"].value for r in query_attacks(rules, [drafted()], np.random.default_rng(0), ["action"])]
-    assert len(curves) == len(BUDGETS)
-    assert curves == sorted(curves, reverse=True)
-    assert curves[0] == 1.0
+    found = list(query_attacks({"medical": rules}, {"medical": [drafted()] * 3}, 0, 2))
+    assert {r["held"].n for r in found} == {2}
+    for name in ("held", "remembered"):
+        curve = [r[name].value for r in found]
+        assert len(curve) == len(BUDGETS)
+        assert curve == sorted(curve, reverse=True)
+        assert curve[0] == 1.0
+    assert all(r["remembered"].value >= r["held"].value for r in found)
+
+
+def test_what_the_memory_holds_of_honest_traffic(rules: Guard) -> None:
+    told = ("The patient is a 52-year-old welder from Omaha.", "Omaha has welders.", "Aspirin thins the blood.")
+    documents = [Document("\n".join(f"{one} {'It is so. ' * 20}" for one in told), "a"),
+                 Document(f"Welders of Omaha ask. {'It is so. ' * 20}", "b"), Document("Another note.", "c")]
+    judged = list(judged_parts(rules, documents, 3))
+    assert [one.document for one in judged] == ["a", "a", "a", "b", "c"]
+    assert [one.safe for one in judged] == [False, True, True, True, True]
+    [row] = measure_withheld(judged, np.random.default_rng(0))
+    assert (row["remembered"], row["same"].value, row["others"].value) == (1, 0.25, 0.25)
+
+
+def test_an_answer_without_its_facts_passes(rules: Guard) -> None:
+    assert without_facts(drafted()) == "Metformin lowers blood glucose and is taken with meals."
+    share = measure_without_facts(rules, [drafted(), Draft("And?", "Take it with meals.", ())])["others"]
+    assert (share.value, share.n) == (0.0, 1)
 
 
 def test_the_suites() -> None:
-    assert set(limits.SUITES) == {"quotes", "turns", "rewrites", "leaks"}
+    assert set(limits.SUITES) == {"quotes", "turns", "rewrites", "withheld", "leaks"}
     row = next(limits.quotes(1, 0))
     assert plain_row(row)["found"]["n"] == 1
 
@@ -169,7 +208,7 @@ def test_the_item_of_the_study_needs_no_detector(monkeypatch: pytest.MonkeyPatch
         {"quoted": quoted, "words": 0, "list": "shipped", **shares} for quoted in (True, False)])
     monkeypatch.setattr(limits, "turns", lambda n, seed, domains: [
         {"kind": "all", "spread": True, "domain": one, "partition": "unsafe", **shares} for one in domains])
-    monkeypatch.setattr(limits, "rewrites", lambda n, seed, budgets: [
+    monkeypatch.setattr(limits, "rewrites", lambda n, seed, budgets, domains: [
         {"attack": "sees delta", "queries": budget, "reader": True, **shares} for budget in budgets])
     monkeypatch.setattr(limits, "leak_rows", lambda n, seed, domains: [
         {"leak": "synthesis", "cases": cases, "domain": one, **shares} for one in domains

@@ -24,6 +24,7 @@ from discreet.studies.ppe.leaks import leak_rows
 from discreet.studies.ppe.limits_quotes import Document, QuoteCase, measure_quotes, plain_cases, quote_cases
 from discreet.studies.ppe.limits_rewrites import BUDGETS, one_shot, query_attacks
 from discreet.studies.ppe.limits_turns import measure_turns, plain_exchanges, spread_exchanges
+from discreet.studies.ppe.limits_withheld import judged_drafts, judged_parts, measure_withheld, measure_without_facts
 from discreet.synth import Draft, Spec, generators, make_plan
 from discreet.text.quotes import QuoteRule, common_phrases
 
@@ -47,6 +48,7 @@ FAMILIES = (
     Family("civil_rights_cases", built=True), Family("clinical_mtsamples", group="group"),
     Family("scotus_facts", group="case"), Family("echr_facts", group="group"), Family("reddit_legaladvice"),
 )
+LAW = ("civil_rights_cases", "scotus_facts", "echr_facts")
 MOST = 600
 """Documents that are taken of a family."""
 
@@ -78,7 +80,7 @@ def quotes(n: int, seed: int, data: Path | None = None) -> Iterator[Row]:
             for row in measure_quotes(cases, rule):
                 yield {"suite": "quotes", "family": family.folder, "built": family.built, "list": name,
                        "phrases": len(rule.common), **row}
-        domain = "law" if family.folder in ("civil_rights_cases", "scotus_facts", "echr_facts") else "medical"
+        domain = "law" if family.folder in LAW else "medical"
         yield from _verdicts(cases, domain, family, n)
 
 
@@ -126,18 +128,41 @@ def turns(n: int, seed: int, data: Path | None = None, domains: Sequence[str] = 
                        "built": domain == "medical" and partition == "unsafe", **row}
 
 
-def rewrites(n: int, seed: int, data: Path | None = None, budgets: Sequence[int] = BUDGETS) -> Iterator[Row]:
-    """An adversary who rewrites: one draw by kind of move, then queries; with the reader and by the rules alone."""
-    found = [draft for part in ("unsafe", "unsafe_heldout") for _, draft in drafts("medical", part, n, seed,
-                                                                                  mode="NONE")]
+SEARCHES = ((True, "action", "kept"), (True, "delta", "kept"), (True, "reader", "kept"), (False, "action", "kept"),
+            (False, "delta", "kept"), (True, "action", "misspelt"), (True, "delta", "misspelt"),
+            (True, "action", "hinted"))
+"""With the reader or by rules alone, what the adversary sees, and does with the values."""
+
+
+def rewrites(n: int, seed: int, data: Path | None = None, budgets: Sequence[int] = BUDGETS,
+             domains: Sequence[str] = DOMAINS) -> Iterator[Row]:
+    """An adversary who rewrites: one draw by kind of move (medicine), then queries, without and with a memory of what
+    was withheld, of at most .7 n held answers in each domain."""
+    found = {domain: [draft for part in ("unsafe", "unsafe_heldout")
+                      for _, draft in drafts(domain, part, n, seed, mode="NONE")] for domain in {"medical", *domains}}
     for reader in (True, False):
-        guard = Guard("medical", reader=reader)
-        for row in one_shot(guard, found, np.random.default_rng((seed, 1))):
+        for row in one_shot(Guard("medical", reader=reader), found["medical"], np.random.default_rng((seed, 1))):
             yield {"suite": "rewrites", **row}
-    few = found[: n // 3] + found[n : n + n // 3]
-    for reader, sees in ((False, ("action", "delta")), (True, ("action", "delta", "reader"))):
-        for row in query_attacks(Guard("medical", reader=reader), few, np.random.default_rng((seed, 2)), sees, budgets):
+    for reader, sees, values in SEARCHES:
+        guards = {domain: Guard(domain, reader=reader) for domain in domains}
+        for row in query_attacks(guards, {domain: found[domain] for domain in domains}, seed, round(0.7 * n), sees,
+                                 values, budgets):
             yield {"suite": "rewrites", **row}
+
+
+def withheld(n: int, seed: int, data: Path | None = None, domains: Sequence[str] = DOMAINS) -> Iterator[Row]:
+    """What a memory of withheld answers holds of the answers of users who rewrite nothing."""
+    for domain in domains:
+        guard, rng = Guard(domain), np.random.default_rng((seed, 3))
+        told = [draft for _, draft in drafts(domain, "unsafe", n, seed)]
+        mixed = [*told, *(draft for _, draft in drafts(domain, "safe", n, seed))]
+        judged = list(judged_drafts(guard, [mixed[int(k)] for k in rng.permutation(len(mixed))]))
+        for row in (*measure_withheld(judged, rng), measure_without_facts(guard, told)):
+            yield {"suite": "withheld", "family": "grammar", "built": True, "domain": domain, **row}
+    for family in FAMILIES if data is not None else ():
+        domain, rng = "law" if family.folder in LAW else "medical", np.random.default_rng((seed, 3))
+        for row in measure_withheld(list(judged_parts(Guard(domain), documents_of(data or Path(), family), n)), rng):
+            yield {"suite": "withheld", "family": family.folder, "built": family.built, "domain": domain, **row}
 
 
 def limited(domains: Sequence[str], n: int, seed: int) -> dict[str, Any]:
@@ -156,11 +181,14 @@ def limited(domains: Sequence[str], n: int, seed: int) -> dict[str, Any]:
                       "share": row[name]} for name, said in (
                 ("alone", "held, each answer alone"), ("together", "held, as a conversation"),
                 ("added", "of those that pass alone, held as a conversation"), ("whole", "held, all in one answer"))]
-    for row in rewrites(n, seed, budgets=BUDGETS if n > 9 else BUDGETS[:2]):
+    for row in rewrites(n, seed, budgets=BUDGETS if n > 9 else BUDGETS[:2], domains=domains):
         how = "with the reader" if row["reader"] else "rules alone"
         rendered = "" if row.get("normalised", True) else ", not rendered"
-        rows.append({"domain": "medical", "suite": "rewrites", "share": row["held"],
-                     "what": f"{row['attack']}, {row['queries']} queries, {how}{rendered}"})
+        values = "" if row.get("values", "kept") == "kept" else f", values {row['values']}"
+        for name, memory in (("held", ""), ("remembered", ", what was withheld is remembered")):
+            if name in row:
+                rows.append({"domain": "all" if "values" in row else "medical", "suite": "rewrites", "share": row[name],
+                             "what": f"{row['attack']}{values}, {row['queries']} queries, {how}{rendered}{memory}"})
     for row in leak_rows(n, seed, domains=domains):
         if row["cases"] == "all":
             rows += [{"domain": row["domain"], "suite": "leaks", "what": f"{row['leak']}: {said}", "share": row[name]}
@@ -169,7 +197,7 @@ def limited(domains: Sequence[str], n: int, seed: int) -> dict[str, Any]:
 
 
 SUITES: Mapping[str, Callable[..., Iterator[Row]]] = {"quotes": quotes, "turns": turns, "rewrites": rewrites,
-                                                     "leaks": leak_rows}
+                                                     "withheld": withheld, "leaks": leak_rows}
 
 
 def plain_row(row: Row) -> Row:

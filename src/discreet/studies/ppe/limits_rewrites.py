@@ -3,7 +3,9 @@
 Every rewriting keeps the facts: the words of each slot that tell it must stand there after each move, whatever the
 disguise (`Meaning`). Attacks differ in what they see: one draw of each kind of move (no query); the action alone, which
 is what callers of the service get; δ too; and, as the weights of the reader ship, its own counts with a sentence left
-out, by which moves are aimed (the finite differences that stand for a gradient). Queries of any of these count.
+out, by which moves are aimed (the finite differences that stand for a gradient). Queries of any of these count. One
+search gives two figures: without a memory of what was withheld, and with `Withheld`, whose defender knows the first
+answer. An adversary who knows of that memory also changes the values themselves, where a person still reads them.
 """
 
 from __future__ import annotations
@@ -11,22 +13,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any
 from unittest import mock
 
 import yaml
-from numpy.random import Generator
+from numpy.random import Generator, default_rng
 
-from discreet.core.records import Verdict
+from discreet.core.records import Answer, Estimate, Verdict
 from discreet.core.unicode import prepare
-from discreet.guard.guard import Guard
+from discreet.guard.guard import Guard, Judgement
+from discreet.guard.withheld import Withheld
 from discreet.stats import rate_estimate
 from discreet.studies.paraphrase.rules import Rules
 from discreet.synth import Draft
 from discreet.synth.grammar import in_words
+from discreet.synth.writer import PROFILES, profile
 from discreet.text.reader import TOLD, packaged
 from discreet.text.render import render
 from discreet.text.resources import words as word_lists
@@ -39,6 +44,9 @@ _FRAMES = frozenset("lives resides works employed has have years year old age ag
                     "belongs cottage living".split())
 _UPHILL = 0.1
 """Share of moves that stay although δ rises."""
+_SPELLING = 0.4
+"""Share of moves that are a wrong letter, where the adversary misspells."""
+_VERB = re.compile(r"(?:is|has|was|lives|resides|works|comes|belongs|earns|moved|shares|draws)\b")
 Move = Callable[[str, Generator], str]
 
 
@@ -50,9 +58,11 @@ def _data() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The telling words of a draft's identifying slots; `kept` says whether a rewriting still states all of them."""
+    """The telling words of a draft's identifying slots; `kept` says whether a rewriting still states all of them.
+    `wrong` counts the wrong letters of words that are spelt otherwise than in the draft."""
 
     facts: tuple[frozenset[str], ...]
+    wrong: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, draft: Draft) -> Meaning:
@@ -150,39 +160,123 @@ def one_shot(guard: Guard, drafts: Sequence[Draft], rng: Generator, draws: int =
                    "held": rate_estimate(still, len(held), unit="answer")}
 
 
-def attack(guard: Guard, draft: Draft, sees: str, rng: Generator, most: int = BUDGETS[-1]) -> int | None:
-    """How many queries pass until a rewriting is called safe; None where `most` do not do it.
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """How many queries it took until a rewriting was called safe, by the guard `alone` and where what was withheld is
+    `remembered`; None where the budget, or the adversary's ideas, ended before."""
+
+    alone: int | None
+    remembered: int | None
+
+
+def attack(guard: Guard, draft: Draft, sees: str, rng: Generator, most: int = BUDGETS[-1], values: str = "kept"
+           ) -> Needed:
+    """A search for a rewriting that passes, after the answer itself was withheld.
 
     `sees` is "action": moves are heaped up, and begun anew after ten; "delta": a move that raises δ rarely stays;
-    "reader": as delta, and a move is aimed at the sentence whose absence lowers the reader's count most.
+    "reader": as delta, and a move is aimed at the sentence whose absence lowers the reader's count most. `values` is
+    what the adversary does with the facts themselves: "kept"; "misspelt", one wrong letter after the other, two in a
+    word at most; "hinted", the search begins with every value that the grammar knows a hint for said by that.
     """
-    meaning = Meaning.of(draft)
-    text, best, left, since = draft.answer, float("inf"), most, 0
-    kinds = list(MOVES.values())
+    withheld, kinds = Withheld(clock=lambda: 0.0), list(MOVES.values())
+    asked = Answer("", draft.answer, draft.question)
+    withheld.judge(asked, guard.judge(asked))
+    begin = hinted(draft) if values == "hinted" else (draft.answer, Meaning.of(draft))
+    (text, meaning), best, left, since = begin, float("inf"), most, 0
     aim: list[float] = []
+    alone: int | None = None
     while left > 0:
         if sees == "reader" and not aim:
             aim = _lowers(text)
             left -= min(left, len(aim))
             continue
-        move = kinds[int(rng.integers(len(kinds)))]
-        other = _aimed(text, move, aim, rng) if aim else move(text, rng)
-        if other == text or not meaning.kept(other):
+        if values == "misspelt" and rng.random() < _SPELLING:
+            other, means = misspelt(text, meaning, rng)
+        else:
+            move = kinds[int(rng.integers(len(kinds)))]
+            other, means = _aimed(text, move, aim, rng) if aim else move(text, rng), meaning
+        if other == text or not means.kept(other):
             since += 1
             if since > 200:  # Nothing is left to try.
-                return None
+                return Needed(alone, None)
             continue
         left -= 1
         since = 0
-        verdict: Verdict = guard.check(other, draft.question)
+        verdict, safe = _verdicts(guard, withheld, replace(asked, answer=other), alone is not None and sees == "action")
         if verdict.action == "safe":
-            return most - left
+            alone = most - left if alone is None else alone
+            if safe:
+                return Needed(alone, most - left)
         delta = float("inf") if verdict.delta is None else verdict.delta
         if sees == "action":
-            text = draft.answer if left % 10 == 0 else other
+            text, meaning = begin if left % 10 == 0 else (other, means)
         elif delta <= best or rng.random() < _UPHILL:
-            text, best, aim = other, delta, aim if len(_SENTENCE.split(other)) == len(aim) else []
-    return None
+            text, meaning, best = other, means, delta
+            aim = aim if len(_SENTENCE.split(other)) == len(aim) else []
+    return Needed(alone, None)
+
+
+def _verdicts(guard: Guard, withheld: Withheld, answer: Answer, passed: bool) -> tuple[Verdict, bool]:
+    """The guard's own verdict, and whether the answer is safe with what was withheld too. Once one has `passed` and
+    nothing else is asked of the guard, what is restated need not be read."""
+    if passed and withheld.judge(answer, _SAFE).verdict.action != "safe":
+        return replace(_SAFE.verdict, action="abstain"), False
+    judgement = guard.judge(answer)
+    return judgement.verdict, withheld.judge(answer, judgement).verdict.action == "safe"
+
+
+_SAFE = Judgement(Verdict("", "safe", None, 0.0, None, (), "", ""))
+
+
+def misspelt(text: str, meaning: Meaning, rng: Generator) -> tuple[str, Meaning]:
+    """One letter of a telling word doubled, left out, or changed with its neighbour; what is meant is spelt alike."""
+    words = sorted({word for fact in meaning.facts for word in fact
+                    if len(word) > 3 and word.isalpha() and meaning.wrong.get(word, 0) < 2})
+    if not words:
+        return text, meaning
+    word = words[int(rng.integers(len(words)))]
+    found = re.search(rf"\b{word}\b", text, re.I)
+    if found is None:
+        return text, meaning
+    k, said = int(rng.integers(1, len(word) - 1)), found[0]
+    other = (f"{said[:k]}{said[k]}{said[k:]}", f"{said[:k]}{said[k + 1:]}",
+             f"{said[:k]}{said[k + 1]}{said[k]}{said[k + 2:]}")[int(rng.integers(3))]
+    facts = tuple(frozenset(other.lower() if w == word else w for w in fact) for fact in meaning.facts)
+    wrong = {**meaning.wrong, other.lower(): meaning.wrong.get(word, 0) + 1}
+    return f"{text[:found.start()]}{other}{text[found.end():]}", Meaning(facts, wrong)
+
+
+def hinted(draft: Draft) -> tuple[str, Meaning]:
+    """The answer with each identifying value said by the grammar's own hint at it, where it has one, and what it means
+    then: a far paraphrase, by somebody who knows what the words stand for."""
+    text, meant = draft.answer, list[Meaning]()
+    for slot in sorted(draft.slots, key=lambda one: -one.start):
+        said = draft.answer[slot.start : slot.end]
+        hint = _hint(said) if slot.qi in IDENTIFYING else None
+        told = said if hint is None else f"{'' if _VERB.match(said) else 'who '}{hint}"
+        text = f"{text[:slot.start]}{told}{text[slot.end:]}"
+        meant.append(Meaning.of(Draft("", told, (replace(slot, start=0, end=len(told)),))))
+    text = re.sub(r"\ban? who ", "somebody who ", text)
+    return text, Meaning(tuple(fact for one in meant for fact in one.facts))
+
+
+def _hint(said: str) -> str | None:
+    for name, hint in _hints():
+        if name in said and "{" not in hint:
+            return hint
+    age = re.search(r"\b([2-8])(\d)\b", said)
+    part = "early" if age and age[2] < "4" else "mid" if age and age[2] < "7" else "late"
+    return f"is in the {part} {in_words(10 * int(age[1]))[:-1]}ies" if age else None
+
+
+@cache
+def _hints() -> tuple[tuple[str, str], ...]:
+    """Values of the grammar's lexicons and a hint at each, the longer values first."""
+    pools = (entry for name in PROFILES for pool in ("jobs", "towns", "orgs", "family")
+             for entry in profile(name).lexicon[pool])
+    found = {str(entry.get("job") or entry.get("name") or entry["vp"].split(" ", 1)[-1]): str(entry.get("x", "{"))
+             for entry in pools}
+    return tuple(sorted(found.items(), key=lambda one: (-len(one[0]), one[0])))
 
 
 def _lowers(text: str) -> list[float]:
@@ -204,14 +298,28 @@ def _aimed(text: str, move: Move, aim: Sequence[float], rng: Generator) -> str:
     return " ".join([*parts[:k], move(parts[k], rng), *parts[k + 1 :]])
 
 
-def query_attacks(guard: Guard, drafts: Sequence[Draft], rng: Generator, sees: Sequence[str],
-                  budgets: Sequence[int] = BUDGETS) -> Iterator[dict[str, Any]]:
-    """Rows by what the adversary sees and the budget: the share of held answers of which no rewriting passed."""
-    held = [one for one in drafts if guard.check(one.answer, one.question).action != "safe" and Meaning.of(one).facts]
-    for what in sees:
-        needed = [attack(guard, one, what, own, max(budgets))
-                  for one, own in zip(held, rng.spawn(len(held)), strict=True)]
-        for budget in budgets:
-            still = sum(one is None or one > budget for one in needed)
-            yield {"attack": f"sees {what}", "queries": budget, "reader": guard.reader,
-                   "held": rate_estimate(still, len(held), unit="answer")}
+def query_attacks(guards: Mapping[str, Guard], drafts: Mapping[str, Sequence[Draft]], seed: int, most: int,
+                  sees: str = "action", values: str = "kept", budgets: Sequence[int] = BUDGETS
+                  ) -> Iterator[dict[str, Any]]:
+    """Rows by budget, over all domains: the share of held answers of which no rewriting passed, by the guard alone
+    (`held`) and where what was withheld is `remembered`. Of each domain the first `most` drafts that tell two facts or
+    more and are held; `sees` and `values` as for `attack`."""
+    needed: list[Needed] = []
+    for i, (domain, some) in enumerate(drafts.items()):
+        told = [one for one in some if len(Meaning.of(one).facts) > 1]
+        held = ((k, one) for k, one in enumerate(told)
+                if guards[domain].check(one.answer, one.question).action != "safe")
+        needed += [attack(guards[domain], one, sees, default_rng((seed, 2, i, k)), max(budgets), values)
+                   for k, one in islice(held, most)]
+    for budget in budgets:
+        yield attack_row(needed, budget) | {"attack": f"sees {sees}", "values": values,
+                                            "reader": next(iter(guards.values())).reader}
+
+
+def attack_row(needed: Sequence[Needed], budget: int) -> dict[str, Any]:
+    """The shares that stayed held after so many queries."""
+    def share(name: str) -> Estimate:
+        counts = [getattr(one, name) for one in needed]
+        return rate_estimate(sum(n is None or n > budget for n in counts), len(counts), unit="answer")
+
+    return {"queries": budget, "held": share("alone"), "remembered": share("remembered")}

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from discreet.core.errors import UsageError
+from discreet.core.records import Answer, Turn
+from discreet.guard.guard import Guard
+from discreet.guard.withheld import Withheld, words_of
+
+TEXT = "This is a 52-year-old litigator from Omaha with two children. Metformin is taken with meals."
+DIRECT = "Write to jane.roe@example.org for the results."
+PASSES = "X makes a home where Omaha lies. Litigators ask this."
+OTHER = "Metformin is taken with meals. Omaha has a clinic for it."
+
+
+@pytest.fixture(scope="module")
+def guard() -> Guard:
+    return Guard("medical", reader=False)
+
+
+@pytest.fixture
+def say(guard: Guard) -> Callable[..., str]:
+    withheld = Withheld()
+
+    def said(text: str, question: str | None = None, **more: Turn) -> str:
+        answer = Answer("1", text, question)
+        return str(withheld.judge(answer, guard.judge(answer)).verdict.action)
+
+    return said
+
+
+def test_the_same_facts_in_other_words_go_to_review(guard: Guard, say: Callable[..., str]) -> None:
+    assert guard.check(PASSES).action == "safe"
+    assert [say(PASSES), say(TEXT), say(PASSES)] == ["safe", "flag", "abstain"]
+
+
+@pytest.mark.parametrize("again", [
+    "Omaha. A litigator. That is all.", "She turned fifty-two, an Omaha native.", "The kids, two of them, love Omaha.",
+    "Litigators in their early fifties ask this.", "A litigater near Omahha asks.", "A **liti**gator of Om\u200baha.",
+])
+def test_what_is_known_again(guard: Guard, say: Callable[..., str], again: str) -> None:
+    assert guard.check(again).action == "safe"
+    assert [say(TEXT), say(again)] == ["flag", "abstain"]
+
+
+@pytest.mark.parametrize("again", [
+    OTHER, "Metformin is taken with meals.", "Plumbers in Omaha ask this.", "A dose of 52 mg is high.",
+    "Two of the children's clinics are there.",
+])
+def test_one_fact_or_the_answer_without_its_facts_passes(say: Callable[..., str], again: str) -> None:
+    assert [say(TEXT), say(again)] == ["flag", "safe"]
+
+
+def test_what_the_user_told_is_no_leak(guard: Guard) -> None:
+    withheld = Withheld()
+    first = Answer("1", TEXT)
+    withheld.judge(first, guard.judge(first))
+    asked = "My patient is a 52-year-old litigator from Omaha. What now?"
+    for answer in (Answer("2", PASSES, asked), Answer("2", PASSES, None, (), (Turn("user", asked),))):
+        assert withheld.judge(answer, guard.judge(answer)).verdict.action == "safe"
+
+
+def test_one_identifier_is_enough(say: Callable[..., str]) -> None:
+    assert [say(DIRECT), say("Her mail, jane dot roe, is at example dot org."), say("The results are an example.")] == [
+        "flag", "abstain", "safe"]
+
+
+def test_the_judgement_says_why_and_is_left_alone_otherwise(guard: Guard) -> None:
+    now = [0.0]
+    withheld = Withheld(clock=lambda: now[0])
+    safe = Answer("1", PASSES)
+    held, judged = guard.judge(Answer("2", TEXT)), guard.judge(safe)
+    assert withheld.judge(safe, judged) is judged
+    assert withheld.judge(Answer("2", TEXT), held) is held
+    now[0] = 7
+    found = withheld.judge(safe, judged).verdict
+    assert (found.reason, found.code) == ("restates 2 facts of an answer that was withheld 7 s ago",
+                                          "privacy/undecided")
+    assert "Omaha" not in repr(found)
+
+
+def test_it_expires_after_the_last_try_and_is_bounded(guard: Guard) -> None:
+    now = [0.0]
+    withheld = Withheld(expires_s=60, most=2, clock=lambda: now[0])
+
+    def said(text: str) -> str:
+        answer = Answer("1", text)
+        return withheld.judge(answer, guard.judge(answer)).verdict.action
+
+    assert said(TEXT) == "flag"
+    for now[0] in (50, 100, 150):
+        assert said(PASSES) == "abstain"
+    now[0] = 211
+    assert [said(PASSES), len(withheld)] == ["safe", 0]
+    for town in ("Omaha", "Tulsa", "Boise", "Dayton", "Dayton"):
+        assert said(f"This is a 52-year-old litigator from {town}.") == "flag"
+    assert [said(OTHER), len(withheld)] == ["safe", 2]
+
+
+def test_there_is_no_text_in_it(guard: Guard) -> None:
+    withheld = Withheld()
+    answer = Answer("1", TEXT)
+    withheld.judge(answer, guard.judge(answer))
+    [facts] = withheld._kept
+    assert {type(form) for fact in facts for word in fact.words for form in word} == {int}
+    other = Withheld()
+    other.judge(answer, guard.judge(answer))
+    assert other._kept.keys().isdisjoint(withheld._kept.keys())  # Each memory has its own key.
+
+
+def test_words_as_they_are_compared() -> None:
+    assert words_of("Fifty-two kids in the 1990s; a 52-year-old in her late fifties, of 2 brothers") == [
+        "52", "child", "1990", "52", "late", "decade5", "2", "brother"]
+    assert words_of("52", ages=True) == ["52|decade5"]
+
+
+def test_a_conversation_with_it(guard: Guard) -> None:
+    withheld = Withheld()
+    first = guard.conversation(withheld=withheld)
+    assert [first.check(TEXT).action, guard.conversation(withheld=withheld).check(PASSES).action] == ["flag", "abstain"]
+    assert not first.told.persons
+    assert guard.conversation().check(PASSES).action == "safe"
+
+
+@pytest.mark.parametrize("given", [{"expires_s": 0}, {"most": 0}, {"facts": 0}])
+def test_numbers_that_cannot_be(given: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match="expected seconds above"):
+        Withheld(**given)

@@ -57,7 +57,9 @@ def test_a_group_alone_shows_what_is_in_it(cli: Cli, path: str) -> None:
     (("audit", "lables"), "No such command 'lables'"), (("guard", "check", "--domian", "law"), "No such option"),
     (("audit", "labels", "plan", "--scores", "x"), "No such option: --scores"),
     (("audit", "membership", "scores", "x", "--recipe", "mlp"), "No such option: --recipe"),
-    (("audit", "membership", "train", "--recipe", "mlp"), "Missing option '--data'")])
+    (("audit", "membership", "train", "--recipe", "mlp"), "Missing option '--data'"),
+    (("synth", "plan", "law"), "too many arguments were given; expected options alone"),
+    (("synth", "status", "a", "b"), "too many arguments were given; expected DIR")])
 def test_what_is_no_command_or_option_of_it_is_one_line(refused: Refused, words: tuple[str, ...], said: str) -> None:
     refused(said, *words)
 

@@ -240,7 +240,10 @@ def usage_message(error: Exception, argv: Sequence[str]) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "discreet"
     if "unexpected extra argument" in message:
-        message = "more than one TEXT was given; expected one: put it in quotes"
+        takes = [one.metavar for one in context.command.params if one.param_type_name == "argument"] if context else []
+        message = ("more than one TEXT was given; expected one: put it in quotes" if "TEXT" in takes else
+                   f"too many arguments were given; expected {' '.join(map(str, takes)) or 'options alone'}: put a "
+                   "value of several words in quotes")
     for argument in argv:
         if len(argument) > 40 or any(c.isspace() for c in argument):
             for shown in (argument, repr(argument)[1:-1]):

@@ -113,8 +113,8 @@ def run(
 
     Every draft is validated and written again where it fails; specifications that cannot be written trade axis levels,
     so that marginals hold after validation. What a grammar wrote is marked: it bootstraps and demonstrates; a
-    deployment trains on text that a language model wrote (--endpoints), or on its own. Exits with 1 where records are
-    missing, also where a budget or an endpoint ended it: the same command goes on.
+    deployment trains on text that a language model wrote (--endpoints), or on text of its own. Exits with 1 where
+    records are missing, also where a budget or an endpoint ended it: the same command goes on.
     """
     of_plan = {name: value for name, value in asdict(campaign).items() if name not in ("endpoints", "roles")}
     if plan is not None and (given := next((name for name, value in of_plan.items() if value is not None), None)):

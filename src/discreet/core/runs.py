@@ -79,7 +79,9 @@ class Run:
             raise UsageError(f"{self.path} holds a run of `discreet {made_by}`: name a new folder, or remove this one")
         if differ := sorted(k for k in {*there, *config} if there.get(k) != config.get(k)):
             store = self.path / "store"
-            keep = f"; --store {store} with it keeps what was trained" if store.is_dir() else ""
+            # Studies have no --store.
+            shared = store.is_dir() and not command.startswith("reproduce")
+            keep = f"; --store {store} with it keeps what was trained" if shared else ""
             raise UsageError(f"{self.path} holds a run under another configuration (differs in: "
                              f"{', '.join(differ)}): name a new folder{keep}, or remove this one")
 

@@ -156,7 +156,7 @@ def test_a_campaign_of_models_is_planned_run_and_told(cli: Cli, models: Path, tm
     assert cli("synth", "plan", *words, "--json").record["costs"]["total"]["records"] == 6
     assert "in all" in cli("synth", "plan", *words).out
     assert cli("synth", "run", *words, "--out", tmp_path / "out", "--quiet").code == 0
-    assert "records 6 of 6" in cli("synth", "status", tmp_path / "out").out
+    assert "6 of 6 records by models" in cli("synth", "status", tmp_path / "out").out
     record = cli("synth", "status", tmp_path / "out", "--json").record
     assert (record["finished"], record["records"]) == (True, 6)
     assert record["spent"]["cost"] > 0

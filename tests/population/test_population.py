@@ -124,7 +124,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "p.npz").write_bytes(content)
     with pytest.raises(InputError, match="population fit"):
         Population.load(tmp_path / "p.npz")
-    with pytest.raises(InputError, match="cannot read .*no such file"):
+    with pytest.raises(InputError, match=r"cannot read .*no such file"):
         Population.load(tmp_path / "none.npz")
 
 

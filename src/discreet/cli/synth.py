@@ -167,7 +167,8 @@ def status(
         raise UsageError(f"{folder} holds no {lib.ledger.LEDGER}; expected the folder of synth run --endpoints")
     found = lib.ledger.read_ledger(folder / lib.ledger.LEDGER)
     made = lib.plan.Plan.load(folder / "plan.json")
-    wanted = sum(batch.n for batch in made.batches)
+    # Passages are no requests.
+    wanted = sum(batch.n for batch in made.by_models().batches)
     record = {"kind": "synth status", "schema": 1, "domain": made.domain.name, "records": wanted,
               "finished": (folder / "manifest.json").is_file(), **found, "spent": asdict(found["spent"])}
     output.say(record, lambda: "\n".join(_status_lines(found, wanted)))
@@ -216,8 +217,8 @@ def _status_lines(found: Mapping[str, Any], wanted: int | None = None) -> list[s
     said += ["", f"spent {spent.cost:,.4f} and {spent.tokens:,} tokens; reserved {spent.reserved_cost:,.4f} and "
              f"{spent.reserved_tokens:,}"]
     if wanted is not None and kept:
-        said.append(f"records {min(kept, wanted):,} of {wanted:,}; as it went so far, the rest will cost "
-                    f"{spent.cost / kept * max(wanted - kept, 0):,.4f}")
+        rest = f"; as it went so far, the rest will cost {spent.cost / kept * (wanted - kept):,.4f}"
+        said.append(f"{min(kept, wanted):,} of {wanted:,} records by models{rest if kept < wanted else ''}")
     for name in ("errors", "reasons"):
         if found[name]:
             said += ["", f"{name.capitalize()}", *(f"  {what:24} {n:,}" for what, n in found[name].items())]

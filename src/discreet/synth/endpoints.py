@@ -7,13 +7,14 @@ the same by its name at the endpoint, whatever the file calls it and wherever it
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
@@ -71,12 +72,26 @@ class Settings(_Strict):
 class Endpoint(Settings):
     """One generator."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    url: Annotated[str, Field(pattern=r"^https?://[^/\s]+")]
+    name: str
+    url: str
     model: Annotated[str, Field(min_length=1)]
     key_variable: str | None = None
     roles: Annotated[tuple[Role, ...], Field(min_length=1)]
     seed: Annotated[int, Field(ge=0)] = 0
+
+    @field_validator("name")
+    @classmethod
+    def _is_name(cls, name: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+            raise ValueError("not at most 64 letters, digits, '.', '_' and '-', the first a letter or digit")
+        return name
+
+    @field_validator("url")
+    @classmethod
+    def _is_address(cls, url: str) -> str:
+        if not re.match(r"https?://[^/\s]", url):
+            raise ValueError("not an address such as http://127.0.0.1:8000/v1")
+        return url
 
     def chat(self, **more: Any) -> AsyncChat:
         """The client of this endpoint. Errors as of `AsyncChat`."""

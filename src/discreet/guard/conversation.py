@@ -26,22 +26,19 @@ from discreet.core.records import Answer, Evidence, Subject, Verdict
 from discreet.guard import reading
 from discreet.guard.combined import Combined, score
 from discreet.guard.reading import EvidenceScore, Read
+from discreet.guard.sentences import OTHER, begins, read_sentences, sex_of, told_apart, told_by_user
 from discreet.guard.withheld import Withheld
 from discreet.text.doc import Doc
-from discreet.text.evidence.bind import find_evidence
-from discreet.text.evidence.learned import attributes_of, facts_words
+from discreet.text.evidence.learned import facts_words
 from discreet.text.evidence.lexicon import person_words
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent, find_referents
-from discreet.text.reader import packaged
 
 if TYPE_CHECKING:
     from discreet.guard.guard import Guard, Judgement
 
 PERSONS, FACTS, SAID = 16, 64, 256
 """Most persons, facts of all of them, and facts that the user said; the oldest are forgotten first."""
-_NEW = frozenset("a an another one some second third next other different new further".split())
-_OTHERS = _NEW - {"a", "an", "one", "some"}
 _OTHER = re.compile(r"\b(?:another|(?:a|the) (?:second|third|next|other|different|new)|someone else|somebody else|"
                     r"a different)\b(?: \w+){0,2}", re.I)
 _DIGIT = re.compile(r"\d")
@@ -182,11 +179,7 @@ def _with_question(guard: Guard, told: Told, said: str | None) -> Told:
     """With what the user said in this turn."""
     if said is None:
         return told
-    doc = Doc.of(said)
-    found: Sequence[Attribute] = find_evidence(doc, guard.policy.domain)
-    if guard.reader:
-        found = (*found, *attributes_of(packaged().read(doc.text), doc))
-    more = dict.fromkeys((a.kind, told.hashed(facts_words(a.value))) for a in found)
+    more = ((kind, told.hashed(words)) for kind, words in told_by_user(said, guard.policy, reader=guard.reader))
     return replace(told, said=tuple(dict.fromkeys((*told.said, *more)))[-SAID:])
 
 
@@ -198,9 +191,8 @@ def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) ->
                  if r.subject in ("third", "speaker", "public")]
     at = {id(r): doc.prepared.span(doc.tokens[r.first].start, doc.tokens[r.last - 1].end) for r in referents}
     groups: dict[str, list[Attribute]] = {}
-    for a in read.attributes:
-        if a.subject in policy.subjects and (a.kind in policy.counted or a.kind == "sex"):
-            groups.setdefault(a.person, []).append(a)
+    for a in told_apart(answer.answer, read, policy):
+        groups.setdefault(a.person, []).append(a)
     meant: list[tuple[int, Referent | None, Subject, list[Attribute]]] = []
     taken: set[str] = set()
     for members in groups.values():
@@ -217,9 +209,17 @@ def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) ->
             one = next(r for r in referents if r.person == one.person)
             where = min(where, at[id(one)][0])
         meant.append((where, one, members[0].subject, members))
+    for spoken, facts_alone in read_sentences(doc, read, referents, policy):
+        whose = next((m for m in meant if m[1] is not None and m[1].person == spoken.person), None)
+        if whose is not None:
+            whose[3].extend(facts_alone)
+        else:
+            taken.add(spoken.person)
+            named = next(r for r in referents if r.person == spoken.person)
+            meant.append((at[id(named)][0], named, spoken.subject, facts_alone))
     for r in referents:
         # Somebody of whom nothing is said yet, but not "a patient" of a teaching case.
-        if r.person not in taken and r.subject in policy.subjects and _begins(doc, r, _OTHERS):
+        if r.person not in taken and r.subject in policy.subjects and begins(doc, r, others=True):
             taken.add(r.person)
             meant.append((at[id(r)][0], r, r.subject, []))
     asked = answer.question is not None and _OTHER.search(answer.question) is not None
@@ -227,8 +227,8 @@ def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) ->
     used: set[int] = set()
     for _, referent, subject, members in sorted(meant, key=lambda m: m[0]):
         facts = _facts(told, read, members, now)
-        sex = next((s for s in (_sex(a) for a in members) if s), None) or (referent.gender if referent else None)
-        fresh = (_begins(doc, referent) or (asked and not used)) and subject != "speaker"
+        sex = next((s for s in (sex_of(a) for a in members) if s), None) or (referent.gender if referent else None)
+        fresh = (begins(doc, referent) or (asked and not used)) and subject != "speaker"
         place = -1 if fresh else _same(told, subject, sex, facts, used)
         known = told.persons[place] if place >= 0 else Known(subject)
         used.add(place)
@@ -238,22 +238,6 @@ def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) ->
         found.append(_Linked(place, replace(known, sex=known.sex or sex, facts=(*kept, *new)), known.facts, new,
                              evidence))
     return found
-
-
-def _sex(a: Attribute) -> str | None:
-    if a.kind != "sex":
-        return None
-    said = set(a.value.split())
-    return ("f" if said & {"female", "woman", "girl", "lady", "f", "she"} else
-            "m" if said & {"male", "man", "boy", "gentleman", "m", "he"} else None)
-
-
-def _begins(doc: Doc, referent: Referent | None, words: frozenset[str] = _NEW) -> bool:
-    """Whether the words begin to speak of somebody new."""
-    if referent is None or referent.form in ("pronoun", "name"):
-        return False
-    said = doc.lowers[referent.first : referent.last]
-    return referent.form == "kin" or bool(words & set(said[:2])) and "same" not in said[:2]
 
 
 def _same(told: Told, subject: Subject, sex: str | None, facts: Sequence[tuple[Fact, Attribute | None]],
@@ -281,7 +265,8 @@ def _facts(told: Told, read: Read, members: Sequence[Attribute], now: float
         if a.kind == "sex" or (a.kind == "age" and dated and not _DIGIT.search(a.value)):
             continue
         words = told.hashed(facts_words(a.value))
-        if any(kind == a.kind and words <= said for kind, said in told.said):
+        if any(kind == a.kind and (words <= said or (kind == OTHER and _half(words, said)))
+               for kind, said in told.said):
             continue
         pairs: list[tuple[Fact, Attribute | None]] = [
             (Fact(a.kind, words, a.weak, a.probability, False, now), a)]
@@ -296,7 +281,13 @@ def _facts(told: Told, read: Read, members: Sequence[Attribute], now: float
 
 def _equal(a: Fact, b: Fact) -> bool:
     """One fact told again, in part or as another class."""
-    return a.ruled == b.ruled and (a.words <= b.words or b.words <= a.words)
+    return a.ruled == b.ruled and (a.words <= b.words or b.words <= a.words or
+                                   (a.kind == b.kind == OTHER and _half(a.words, b.words)))
+
+
+def _half(a: Words, b: Words) -> bool:
+    """Whether two sentences share half of the words of the shorter one."""
+    return 2 * len(a & b) >= min(len(a), len(b))
 
 
 def _closing(guard: Guard, one: _Linked) -> tuple[int, Verdict]:
@@ -313,7 +304,8 @@ def _closing(guard: Guard, one: _Linked) -> tuple[int, Verdict]:
     chance = reading.probability(whole.logit)
     # What is only seen weakly in this turn, as one fact told again in other words may be, is not enough for a flag.
     sure = not all(f.weak for f in one.new)
-    if sure and whole.flags(guard.rules_tau, guard.rules.counted_above(guard.point)):
+    shown = _score(guard, replace(one.known, facts=tuple(f for f in one.known.facts if f.kind != OTHER)))
+    if sure and shown.flags(guard.rules_tau, guard.rules.counted_above(guard.point)):
         return 2, replace(quiet, action="flag", layer="contextual", score=chance, reason=reason, evidence=one.evidence)
     if whole.cluster and whole.logit > guard.unsure_above(guard.point):
         return 1, replace(quiet, action="abstain", score=chance, reason=f"unsure {reason}", evidence=one.evidence)
@@ -322,8 +314,10 @@ def _closing(guard: Guard, one: _Linked) -> tuple[int, Verdict]:
 
 def _score(guard: Guard, known: Known) -> EvidenceScore:
     """The score of everything that was told of one person, as if it stood in one answer."""
-    facts = [Attribute(f.kind, " ".join(sorted(w.hex() for w in f.words)), known.subject, "known", k, k + 1, "", f.weak,
-                       f.probability) for k, f in enumerate(known.facts)]
+    # A fact without a class is worth what one of a class is.
+    kinds = [guard.policy.counted[0] if f.kind == OTHER else f.kind for f in known.facts]
+    facts = [Attribute(kind, " ".join(sorted(w.hex() for w in f.words)), known.subject, "known", k, k + 1, "", f.weak,
+                       f.probability) for k, (f, kind) in enumerate(zip(known.facts, kinds, strict=True))]
     read = tuple(a for a, f in zip(facts, known.facts, strict=True) if not f.ruled)
     ruled = tuple(a for a, f in zip(facts, known.facts, strict=True) if f.ruled) if guard.reader else read
     if isinstance(guard.rules, Combined):

@@ -23,7 +23,7 @@ from discreet.stats import rate_estimate
 from discreet.studies.ppe.leaks import leak_rows
 from discreet.studies.ppe.limits_quotes import Document, QuoteCase, measure_quotes, plain_cases, quote_cases
 from discreet.studies.ppe.limits_rewrites import BUDGETS, one_shot, query_attacks
-from discreet.studies.ppe.limits_turns import measure_turns, plain_exchanges, spread_exchanges
+from discreet.studies.ppe.limits_turns import field_exchanges, measure_turns, plain_exchanges, spread_exchanges
 from discreet.studies.ppe.limits_withheld import judged_drafts, judged_parts, measure_withheld, measure_without_facts
 from discreet.synth import Draft, Spec, generators, make_plan
 from discreet.text.quotes import QuoteRule, common_phrases
@@ -122,7 +122,8 @@ def turns(n: int, seed: int, data: Path | None = None, domains: Sequence[str] = 
             safe = [draft for _, draft in drafts(domain, "safe", 60, seed + 1)]
             found = [draft for _, draft in drafts(domain, partition, n, seed, placement="DISTRIBUTED", mode="NONE")]
             rng = np.random.default_rng((seed, n))
-            exchanges = [*spread_exchanges(found, safe, rng), *plain_exchanges(found, safe, rng)]
+            exchanges = [*spread_exchanges(found, safe, rng), *plain_exchanges(found, safe, rng),
+                         *field_exchanges(found, safe, rng)]
             for row in measure_turns(guard, exchanges):
                 yield {"suite": "turns", "domain": domain, "partition": partition,
                        "built": domain == "medical" and partition == "unsafe", **row}

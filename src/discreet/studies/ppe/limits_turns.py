@@ -2,7 +2,8 @@
 
 A cluster whose classes stand in sentences of their own is parted over two to five answers, with harmless ones between.
 Of its classes only those that identify count, and at least two must. Controls speak of several persons, of nobody, of
-what the user told of themselves or of their own patient, or tell one fact again and again.
+what the user told of themselves or of their own patient, tell one fact again and again, or one fact and then what is of
+the field.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ class Exchange:
     parts: int
 
 
-def sentences_of(draft: Draft) -> list[tuple[str, str]]:
-    """Class and sentence of each identifying class that has a sentence of its own."""
+def sentences_of(draft: Draft, *, identifying: bool = True) -> list[tuple[str, str]]:
+    """Class and sentence of each class that identifies, or of the field's own, that has a sentence to itself."""
     bounds = [0, *(m.end() for m in re.finditer(r"(?<=[.!?])\s+|\n", draft.answer)), len(draft.answer)]
     places = [(a, b) for a, b in pairwise(bounds) if draft.answer[a:b].strip()]
     found = []
     for a, b in places:
         here = [slot for slot in draft.slots if a <= slot.start and slot.end <= b]
-        if len(here) == 1 and here[0].qi in IDENTIFYING:
+        if len(here) == 1 and (here[0].qi in IDENTIFYING) == identifying:
             found.append((here[0].qi, draft.answer[a:b].strip()))
     return found
 
@@ -94,6 +95,19 @@ def plain_exchanges(drafts: Sequence[Draft], safe: Sequence[Draft], rng: Generat
                         (_MORE[0], _with_filler(said[1][1], safe, rng))), None, "the user's own", 3)
         yield Exchange(tuple((_MORE[int(rng.integers(len(_MORE)))], _with_filler(said[0][1], safe, rng))
                              for _ in range(3)), None, "one fact again", 3)
+
+
+def field_exchanges(drafts: Sequence[Draft], safe: Sequence[Draft], rng: Generator) -> Iterator[Exchange]:
+    """Conversations that tell one identifying fact of a person and then what is of the field: a condition, a
+    treatment, what somebody holds, their role in a case; for each draft with both, and each way of going on."""
+    for draft in drafts:
+        told, field_s = sentences_of(draft), sentences_of(draft, identifying=False)
+        if told and field_s:
+            for link in LINKS:
+                turns = [("What is known?", _with_filler(told[0][1], safe, rng))]
+                turns += [(_MORE[rng.integers(len(_MORE))], _with_filler(_relinked(said, link, draft), safe, rng))
+                          for _, said in field_s[: MOST - 1]]
+                yield Exchange(tuple(turns), None, "one fact, then the field's", len(turns))
 
 
 def _relinked(sentence: str, link: str, draft: Draft | None = None) -> str:

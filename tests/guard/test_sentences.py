@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+
+from discreet.core.records import Answer
+from discreet.guard.guard import Guard
+from discreet.guard.policy import Policy
+from discreet.guard.reading import read_answer
+from discreet.guard.sentences import LEAST, OTHER, read_sentences, told_by_user
+from discreet.text.doc import Doc
+from discreet.text.evidence.lexicon import person_words
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.evidence.referents import find_referents
+
+ADVICE = " You should bring a list of questions to the next review; none is too small to be asked."
+FROM = "Now, the person comes from Vellagrove."
+BAKERY = "Every morning he opens the shutters of the family bakery."
+
+
+def facts(answer: str, domain: str = "medical", *, reader: bool = True) -> list[Attribute]:
+    policy = Policy.of(domain)
+    doc = Doc.of(answer)
+    referents = [r for r in find_referents(doc, person_words(policy.domain.person, policy.domain.people))
+                 if r.subject in ("third", "speaker", "public")]
+    read = read_answer(Answer("1", answer), policy, reader=reader)
+    return [a for _, found in read_sentences(doc, read, referents, policy) for a in found]
+
+
+def turns(*said: str | tuple[str, str], domain: str = "medical") -> list[tuple[str, str]]:
+    conversation = Guard(domain).conversation()
+    verdicts = [conversation.check(one) if isinstance(one, str) else conversation.check(one[1], one[0]) for one in said]
+    return [(one.action, one.reason) for one in verdicts]
+
+
+def test_a_fact_that_general_sentences_hide_is_read_from_its_own() -> None:
+    whole = read_answer(Answer("1", FROM + ADVICE), Policy.of("medical"), reader=True)
+    assert not [a for a in whole.attributes if a.kind == "place" and a.subject == "third"]
+    found = facts(FROM + ADVICE)
+    assert [(a.kind, a.subject) for a in found] == [("place", "third")]
+    assert (FROM + ADVICE)[found[0].start : found[0].end] == "Vellagrove"
+    assert found[0].weak  # The answer as a whole gives it to a group.
+    assert facts(FROM + ADVICE, reader=False) == []
+
+
+def test_what_is_counted_and_in_no_span_is_a_weak_fact_without_a_class() -> None:
+    found = facts(BAKERY + ADVICE)
+    assert [(a.kind, a.weak) for a in found] == [(OTHER, True)]
+    assert found[0].probability >= LEAST
+    assert (BAKERY + ADVICE)[found[0].start : found[0].end] == BAKERY
+    assert not {"he", "the", "of"} & set(found[0].value.split())
+
+
+@pytest.mark.parametrize(("domain", "answer"), [
+    ("medical", "He takes lamotrigine twice a day." + ADVICE), ("medical", "The patient should rest for two weeks."),
+    ("law", "She is a third-party defendant." + ADVICE), ("finance", "He holds farmland in trust." + ADVICE),
+    ("medical", "Adults who live near Albany are over-represented." + ADVICE),
+])
+def test_what_is_of_the_field_or_of_nobody_is_none(domain: str, answer: str) -> None:
+    assert facts(answer, domain) == []
+
+
+def test_a_policy_that_counts_no_third_person_reads_nothing() -> None:
+    policy = Policy.of("medical", "treating")
+    read = read_answer(Answer("1", FROM), policy, reader=True)
+    assert read_sentences(Doc.of(FROM), read, find_referents(Doc.of(FROM)), policy) == []
+
+
+def test_it_joins_what_earlier_turns_told() -> None:
+    said = turns("And he is 46 years old already, mind you." + ADVICE, FROM + ADVICE)
+    assert said[0][0] == "safe"
+    assert said[1][0] in ("flag", "abstain")
+    assert said[1][1].endswith("over turns: 2 attributes bound to one person (third): age, place; 1 of them in earlier "
+                               "answers")
+
+
+def test_a_fact_without_a_class_goes_to_review_and_counts_once() -> None:
+    said = turns("He is 46 years old.", BAKERY + ADVICE)
+    assert said[1] == ("abstain", "unsure over turns: 2 attributes bound to one person (third): age, other; 1 of them "
+                       "in earlier answers")
+    assert [action for action, _ in turns(BAKERY + ADVICE, BAKERY + " Metformin helps.", BAKERY)] == ["safe"] * 3
+
+
+def test_what_the_user_had_said_is_none() -> None:
+    policy = Policy.of("medical")
+    said = told_by_user(f"My patient is 46. {BAKERY}", policy, reader=True)
+    assert {kind for kind, _ in said} >= {"age", OTHER}
+    assert not [kind for kind, _ in told_by_user(BAKERY, policy, reader=False) if kind == OTHER]
+    action, reason = turns("He is 46 years old.", (BAKERY, BAKERY + ADVICE))[1]
+    assert action == "safe", reason
+
+
+def test_the_fields_own_facts_of_the_same_person_add_nothing() -> None:
+    assert [a for a, _ in turns("He is 46 years old." + ADVICE, "He has seizures." + ADVICE,
+                                "He takes lamotrigine twice a day." + ADVICE)] == ["safe"] * 3

@@ -149,7 +149,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize(("options", "said"), [
         (["--tpr", "1"], "tpr is 1"), (["--max-borderline-fpr", "5"], "max_borderline_fpr is 5"),
-        (["--threshold", "nan"], "threshold is nan"), (["--tpr", "high"], "Invalid value for '--tpr'"),
+        (["--threshold", "nan"], "threshold is nan"), (["--tpr", "high"], "--tpr is 'high'; expected a number"),
         (["--domain", "medical"], "--scores and --domain were given together"),
         (["--unsafe", "u.jsonl"], "--scores and --unsafe were given together"),
         (["--scores", "none.jsonl"], "there is no file"),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -244,11 +246,22 @@ def usage_message(error: Exception, argv: Sequence[str]) -> str:
         message = ("more than one TEXT was given; expected one: put it in quotes" if "TEXT" in takes else
                    f"too many arguments were given; expected {' '.join(map(str, takes)) or 'options alone'}: put a "
                    "value of several words in quotes")
+    if wrong := re.fullmatch(r"Invalid value for '(--[\w-]+)[^']*': Input should be (.*)", message):
+        message = _expected(wrong[1], wrong[2], argv)
     for argument in argv:
         if len(argument) > 40 or any(c.isspace() for c in argument):
             for shown in (argument, repr(argument)[1:-1]):
                 message = message.replace(shown, "…")
     return f"{message} (see {command} --help)"
+
+
+def _expected(option: str, said: str, argv: Sequence[str]) -> str:
+    """What pydantic says of a number, in the words of our own errors."""
+    limit = said.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    kind = "a whole number" if "valid integer" in said else "a number" if "valid number" in said else limit
+    pairs = [*pairwise(argv), *(one.split("=", 1) for one in argv if "=" in one)]
+    given = next((value for name, value in pairs if name == option), None)
+    return f"{option}{'' if given is None else f' is {given!r}'}; expected {kind}"
 
 
 def _say(message: str, code: int) -> int:

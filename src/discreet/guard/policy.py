@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import yaml
 
 from discreet.core.errors import PolicyError, UsageError, meant
+from discreet.core.files import why
 from discreet.core.records import SUBJECTS, Subject
 from discreet.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
 from discreet.domains.domain import POLICY_KEYS
@@ -113,8 +114,8 @@ class Policy:
         try:
             data = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            raise PolicyError(f"cannot read the policy {path}: {type(error).__name__}; expected a UTF-8 YAML file"
-                              ) from None
+            problem = why(error) if isinstance(error, OSError) else "not UTF-8"
+            raise PolicyError(f"cannot read the policy {path}: {problem}; expected a UTF-8 YAML file") from None
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             line = f" line {mark.line + 1}" if mark is not None else ""

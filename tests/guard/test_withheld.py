@@ -47,7 +47,7 @@ def test_what_is_known_again(guard: Guard, say: Callable[..., str], again: str) 
 
 @pytest.mark.parametrize("again", [
     OTHER, "Metformin is taken with meals.", "Plumbers in Omaha ask this.", "A dose of 52 mg is high.",
-    "Two of the children's clinics are there.",
+    "Two of the children's clinics are there.", "Two children are well.",
 ])
 def test_one_fact_or_the_answer_without_its_facts_passes(say: Callable[..., str], again: str) -> None:
     assert [say(TEXT), say(again)] == ["flag", "safe"]
@@ -65,6 +65,16 @@ def test_what_the_user_told_is_no_leak(guard: Guard) -> None:
 def test_one_identifier_is_enough(say: Callable[..., str]) -> None:
     assert [say(DIRECT), say("Her mail, jane dot roe, is at example dot org."), say("The results are an example.")] == [
         "flag", "abstain", "safe"]
+
+
+def test_what_is_true_of_very_many_is_not_enough(guard: Guard) -> None:
+    withheld = Withheld()
+    text = "The patient is an 8-year-old with two sisters."
+    for said in (text, "In 8 of 10 homes sisters, two of them, are well."):
+        answer = Answer("1", said)
+        action = withheld.judge(answer, guard.judge(answer)).verdict.action
+        assert (said == text) == (action == "flag")
+    assert len(withheld) == 0
 
 
 def test_the_judgement_says_why_and_is_left_alone_otherwise(guard: Guard) -> None:

@@ -20,7 +20,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
@@ -49,13 +49,16 @@ _NUMBER = re.compile(rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_UNITS)}))?|({
 _STEMS = "twent thirt fort fift sixt sevent eight ninet".split()
 _DECADE = re.compile(rf"\b(?:([2-9])0|({'|'.join(_STEMS)}))['’]?(?:s|ies)\b")
 _SAME = {"kid": "child", "youngster": "child", "wife": "spouse", "husband": "spouse", "partner": "spouse"}
+_BROAD = "married single divorced widowed engaged boyfriend girlfriend white black state employee worker".split()
 _FRAMES = frozenset("year old age aged live life lives work trade birthday people person patient client".split())
 
 
 class Fact(NamedTuple):
-    """A fact that was withheld: of each of its words the hashes of all its forms; `alone`: a direct identifier."""
+    """A fact that was withheld: of each of its words the hashes of all its forms; `common`: one of very many people
+    (kin, a number of one digit); `alone`: a direct identifier of two words or more, or with digits."""
 
     words: tuple[frozenset[int], ...]
+    common: bool
     alone: bool
 
 
@@ -63,7 +66,8 @@ class Withheld:
     """The facts of answers that were withheld from one principal: a user, a conversation, or whoever holds a key.
 
     `judge` takes the judgement on each answer, remembers the facts of one that is not safe, and turns the judgement on
-    a safe answer that tells `facts` of them again (of one answer; a direct identifier is enough) into an abstention.
+    a safe answer that tells `facts` of them again (of one answer, and not only common ones; a direct identifier is
+    enough) into an abstention.
     Facts are forgotten `expires_s` seconds after they were last told, and where those of more than `most` answers are
     known, the oldest. May be used by several threads at once. UsageError for a number that is too small.
 
@@ -95,7 +99,7 @@ class Withheld:
         self._forget(now)
         if verdict.action in ("flag", "abstain"):
             facts = frozenset(self._facts(answer, judgement))
-            if len(facts) >= self.facts or any(one.alone for one in facts):
+            if self._enough(facts) >= self.facts:
                 with self._lock:
                     self._kept[facts] = now
                     self._kept.move_to_end(facts)
@@ -128,9 +132,14 @@ class Withheld:
         best: tuple[int, float, frozenset[Fact]] = (0, 0.0, frozenset())
         for facts, at in kept:
             told = [one for one in facts if _stands(one, said) and not _stands(one, known)]
-            count = self.facts if any(one.alone for one in told) else len(told)
-            best = max(best, (count, at, facts), key=lambda b: b[:2])
+            best = max(best, (self._enough(told), at, facts), key=lambda b: b[:2])
         return best
+
+    def _enough(self, facts: Collection[Fact]) -> int:
+        """How many facts these count for: none where all are common, and one that identifies alone is enough."""
+        if all(one.common for one in facts):
+            return 0
+        return max(len(facts), self.facts) if any(one.alone for one in facts) else len(facts)
 
     def _facts(self, answer: Answer, judgement: Judgement) -> Iterator[Fact]:
         """What the verdict rests on; of facts that share their words the shorter."""
@@ -143,7 +152,8 @@ class Withheld:
             if words:
                 found[words] = found.get(words, False) or place in direct
         short = [words for words in found if not any(other < words for other in found)][:FACTS]
-        return (Fact(tuple(sorted((self._hashes([word]) for word in words), key=sorted)), found[words])
+        return (Fact(tuple(sorted((self._hashes([word]) for word in words), key=sorted)), words <= _common(),
+                     found[words] and (len(words) > 1 or any(c.isdigit() for word in words for c in word)))
                 for words in short)
 
     def _hashes(self, words: Iterable[str]) -> frozenset[int]:
@@ -173,6 +183,12 @@ def _forms(word: str) -> set[str]:
     if len(word) < _LONG or not word.isalpha():
         return {word}
     return {word, *(word[:k] + word[k + 1 :] for k in range(len(word)))}
+
+
+@cache
+def _common() -> frozenset[str]:
+    """Words that tell of one what is true of very many."""
+    return frozenset([*"0123456789", *(kin for kin, _ in lex.KIN.values()), *_SAME.values(), *_BROAD])
 
 
 @cache

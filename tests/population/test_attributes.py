@@ -112,6 +112,13 @@ def test_a_place_in_its_words(text: str, word: str, column: str, values: set[str
     assert one.cluster.get(column) == values
 
 
+def test_the_oldest_are_counted_together_and_said() -> None:
+    (one,) = of("She is a 93-year-old widow.")
+    assert one.cluster["age"] == {90}
+    assert [said.why for said in one.widened if said.kind == "age"] == ["counted as 90 or older"]
+    assert not any(said.kind == "age" for one in of("She is an 89-year-old widow.") for said in one.widened)
+
+
 def test_an_unknown_job_is_dropped_and_said() -> None:
     (one,) = of("She is a 40-year-old quibblemonger from Denver.")
     assert "occupation" not in one.cluster

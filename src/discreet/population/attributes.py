@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from discreet.core.records import Subject
 from discreet.domains import IDENTIFYING
 from discreet.population import words
-from discreet.population.ages import ages_of
+from discreet.population.ages import OLDEST, ages_of
 from discreet.population.words import Value
 from discreet.text.doc import TOKEN
 from discreet.text.evidence import lexicon as lex
@@ -196,8 +196,8 @@ def _together(column: str, sets: Sequence[frozenset[Value]]) -> tuple[frozenset[
 def _read(f: Found, lower: str, text: str) -> Iterator[_Reading]:
     said, before, after = lower[f.start : f.end], lower[max(0, f.start - 60) : f.start], lower[f.end : f.end + 40]
     if f.type == "age":
-        ages = ages_of(said, before, after)
-        yield _Reading("age", frozenset(ages or ()))
+        ages = ages_of(said, before, after) or range(0)
+        yield _Reading("age", frozenset(ages), widened="counted as 90 or older" if OLDEST in ages[:1] else "")
     elif f.type == "sex":
         yield _Reading("sex", _sex(said))
     elif f.type == "occupation":

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeVar
@@ -96,6 +97,28 @@ def _atomic(path: Path) -> Iterator[BinaryIO]:
     finally:
         if not special:
             part.unlink(missing_ok=True)
+
+
+def read_yaml(file: Path | Traversable, expected: str, remedy: str, kind: type[InputError] = InputError, *,
+              what: str = "", quick: bool = False) -> Any:
+    """What a YAML file of the user's holds; `quick` for a long one, of whose mistakes the line may be the next.
+
+    Raises `kind`, in one line that names file and line, where it cannot be read (`what` names it, "the policy ", and it
+    ends with what was `expected`) or is no YAML (it ends with the `remedy`).
+    """
+    import yaml
+
+    try:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if quick else yaml.SafeLoader
+        return yaml.load(file.read_text("utf-8-sig"), Loader=loader)
+    except OSError as error:
+        raise kind(f"cannot read {what}{file}: {why(error)}; expected {expected}") from None
+    except UnicodeDecodeError:
+        raise kind(f"{file} is not UTF-8; expected {expected}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        raise kind(f"{file}{line}: not YAML; {remedy}") from None
 
 
 def why(error: OSError) -> str:

@@ -14,8 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from discreet.core import files
 from discreet.core.errors import InputError, meant
 
 FILES = ("policy.yaml", "classes.yaml", "terms.tsv", "suffixes.tsv", "templates.yaml")
@@ -208,16 +207,10 @@ def table_rows(file: Traversable, columns: int, defaults: tuple[str, ...] = ()) 
 def read_yaml(folder: Traversable, name: str) -> dict[str, Any]:
     """A file of keys and values. Raises InputError, naming file and line, where it is anything else."""
     file = folder.joinpath(name)
-    try:
-        data = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {type(error).__name__}; expected a UTF-8 YAML file") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark is not None else ""
-        raise InputError(f"{file}{line}: not YAML; start from a copy of a built-in domain's {name}") from None
+    remedy = f"start from a copy of a built-in domain's {name}"
+    data = files.read_yaml(file, "a UTF-8 YAML file", remedy, quick=True)
     if not isinstance(data, dict):
-        raise InputError(f"{file}: expected keys with values; start from a copy of a built-in domain's {name}")
+        raise InputError(f"{file}: expected keys with values; {remedy}")
     return data
 
 

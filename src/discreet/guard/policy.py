@@ -9,10 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml
-
 from discreet.core.errors import PolicyError, UsageError, meant
-from discreet.core.files import why
+from discreet.core.files import read_yaml
 from discreet.core.records import SUBJECTS, Subject
 from discreet.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
 from discreet.domains.domain import POLICY_KEYS
@@ -111,15 +109,8 @@ class Policy:
         PolicyError
             Where the file is missing, is no YAML, or says something impossible; the message names file and key.
         """
-        try:
-            data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            problem = why(error) if isinstance(error, OSError) else "not UTF-8"
-            raise PolicyError(f"cannot read the policy {path}: {problem}; expected a UTF-8 YAML file") from None
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            line = f" line {mark.line + 1}" if mark is not None else ""
-            raise PolicyError(f"{path}{line}: not YAML; start from a copy of a built-in policy") from None
+        data = read_yaml(path, "a UTF-8 YAML file", "start from a copy of a built-in policy", PolicyError,
+                         what="the policy ")
         if domain is None and is_domain(path.parent):
             domain = path.parent
         return _parsed(data, str(path), audience, None if domain is None else load_domain(domain))

@@ -10,12 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import why
+from discreet.core.files import read_yaml
 from discreet.core.records import Action
 from discreet.guard import Guard, Policy
 
@@ -258,14 +257,10 @@ def is_loopback(host: str) -> bool:
 
 
 def _read_yaml(file: Path) -> Mapping[str, Any]:
-    try:
-        read = yaml.safe_load(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {why(error)}; expected a YAML file of settings") from None
-    except (UnicodeDecodeError, yaml.YAMLError):
-        raise InputError(f"{file} is not YAML; expected lines such as 'mode: enforce'") from None
+    expected = "expected lines such as 'mode: enforce'"
+    read = read_yaml(file, "a YAML file of settings", expected)
     if not isinstance(read, dict) or not all(isinstance(key, str) for key in read):
-        raise InputError(f"{file} holds no settings; expected lines such as 'mode: enforce'")
+        raise InputError(f"{file} holds no settings; {expected}")
     return read
 
 

@@ -13,11 +13,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import why
+from discreet.core.files import read_yaml
 from discreet.endpoints.asking import AsyncChat
 from discreet.synth.plan import PARTITIONS
 from discreet.synth.records import PASSAGES, SETTINGS, first_problem
@@ -143,16 +142,12 @@ class Endpoints(_Strict):
     @classmethod
     def load(cls, path: Path | str) -> Endpoints:
         """Read a file. Raises InputError naming the file and the key that is wrong."""
+        expected = "expected generators with name, url, model and roles"
+        data = read_yaml(Path(path), "a YAML file of generators", expected)
         try:
-            data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
             return cls.model_validate(data)
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {why(error)}; expected a YAML file of generators") from None
-        except (yaml.YAMLError, UnicodeDecodeError):
-            raise InputError(f"{path} is not YAML; expected generators with name, url, model and roles") from None
         except ValidationError as error:
-            raise InputError(f"{path}: {first_problem(error)}; expected generators with name, url, model and roles"
-                             ) from None
+            raise InputError(f"{path}: {first_problem(error)}; {expected}") from None
 
     def __iter__(self) -> Iterator[Endpoint]:  # type: ignore[override]
         return iter(self.generators)

@@ -15,8 +15,9 @@ from typing import Any, cast
 import pytest
 
 from discreet.cli.main import run
-from discreet.core.records import Answer, Evidence, Verdict
+from discreet.core.records import Answer, Evidence, Subject, Verdict
 from discreet.domains import load_domain
+from discreet.guard.reading import Finding
 
 MARK = "MARKEDWORD"
 """Stands in texts that no output may hold."""
@@ -103,9 +104,8 @@ class ScriptedGuard:
         verdict = Verdict(answer.id, action, layer, None if action == "failed" else 0.5, 0.1,
                           tuple(spans if action == "flag" else ()), self.policy.label(), reason, tau=self.tau,
                           latency_ms=1.5)
-        found = tuple(SimpleNamespace(type=e.type, subject=e.subject, person="person 1", start=e.start, end=e.end,
-                                      why="a rule", layer=layer or "contextual", counts=i == 0)
-                      for i, e in enumerate(spans)) if action == "flag" else ()
+        found = tuple(Finding(e.type, cast(Subject, e.subject), "person 1", e.start, e.end, "a rule",
+                              layer or "contextual", i == 0) for i, e in enumerate(spans)) if action == "flag" else ()
         return SimpleNamespace(verdict=verdict, findings=found)
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -14,13 +15,12 @@ import typer
 
 import discreet
 from discreet.cli import library as lib
-from discreet.cli.options import Judging, ShowText, argument, flag, not_an_input, one_of, option
+from discreet.cli.options import Judging, Population, ShowText, argument, flag, not_an_input, one_of, option
 from discreet.cli.output import PageOutput, provenance
 from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash, atomic_writer, dump_json, progress
 
 COLOURS = {"safe": "green", "flag": "red", "abstain": "yellow", "failed": "magenta"}
-FINDING = ("type", "subject", "person", "start", "end", "why", "layer", "counts")
 
 
 def check(
@@ -37,8 +37,7 @@ def check(
         "List every finding with its rule and whether the policy counts it; in JSON as 'findings'.")] = False,
     people: Annotated[bool, flag(
         "Say how many people fit what each answer says of somebody; a policy with fewer_than says so anyway.")] = False,
-    population: Annotated[Path | None, option(
-        "F", "Count in this population, which 'discreet population fit' made, instead of the one that ships.")] = None,
+    population: Population = None,
     verdicts: Annotated[Path | None, option("F", "Write the verdicts as JSON Lines.", "--output")] = None,
     fail_on_flag: Annotated[bool, flag(
         "Exit with 1 when any answer is held: flag, abstain or failed.")] = False,
@@ -52,7 +51,7 @@ def check(
     guard = judging.load_guard()
     if people or population is not None:
         guard = guard.counting(population)
-    origin = _origin(text, source, question, verdicts)
+    origin = origin_of(text, source, question, verdicts)
     # A run is known by what it read, so that standard input is read whole before one is opened.
     read = sys.stdin.buffer.read() if origin == "-" and output.out is not None else None
     if origin is None:
@@ -82,7 +81,8 @@ def check(
         raise typer.Exit(1)
 
 
-def _origin(text: str | None, source: str | None, question: str | None, verdicts: Path | None) -> str | None:
+def origin_of(text: str | None, source: str | None, question: str | None = None, verdicts: Path | None = None
+              ) -> str | None:
     """Where the answers come from: a file's name, "-" for standard input, None for TEXT."""
     if text is not None and text != "-":
         one_of(**{"TEXT": text, "--input": source})
@@ -107,8 +107,7 @@ def _judge_all(guard: discreet.Guard, answers: lib.answers.AnswerStream, tables:
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for answer in progress(answers, answers.total, quiet=quiet, label="answers judged"):
         judgement = guard.judge(answer)
-        row = {**judgement.verdict.to_json(),
-               "findings": [{name: getattr(one, name) for name in FINDING} for one in judgement.findings]}
+        row = {**judgement.verdict.to_json(), "findings": [asdict(one) for one in judgement.findings]}
         line = dump_json(row if explain else judgement.verdict) + "\n"
         for table in tables:
             table.write(line)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import discreet
 from discreet.cli import library as lib
-from discreet.cli.options import NoReader, ShowText, argument, one_of, option
+from discreet.cli.guard_check import origin_of
+from discreet.cli.options import NoReader, Population, ShowText, argument, option
 from discreet.cli.output import Output
 from discreet.core.errors import UsageError
 from discreet.core.numbers import printable
@@ -25,8 +25,7 @@ def meter(
     *,
     source: Annotated[str | None, option(
         "F", "Texts as .jsonl or .csv (also .gz) or .parquet, with the columns id and answer.", "--input")] = None,
-    population: Annotated[Path | None, option(
-        "F", "Count in this population, which 'discreet population fit' made, instead of the one that ships.")] = None,
+    population: Population = None,
     domain: Annotated[str, option(
         "D", "Whose facts are named as not counted: medical, finance, law, or the folder of a domain of your own."
         )] = "medical",
@@ -37,13 +36,11 @@ def meter(
     Says which attributes were counted and how much each adds, which were dropped (so that fewer may fit), and what
     saying less would gain. Place is taken as independent of the rest. No text is printed unless --show-text is given.
     """
-    one_of(TEXT=None if text in (None, "-") else text, **{"--input": source})
+    origin = origin_of(text, source)
     guard = discreet.Guard(domain, reader=False if no_reader else None).counting(population)
     everybody = guard.population
-    if text in (None, "-"):
-        answers = lib.answers.read_answers(source or "-")
-    else:
-        answers = lib.answers.AnswerStream(iter([lib.answers.answer_from_text(str(text))]), total=1)
+    answers = lib.answers.read_answers(origin) if origin is not None else lib.answers.AnswerStream(
+        iter([lib.answers.answer_from_text(str(text))]), total=1)
     several = answers.total != 1
     for answer in answers:
         judgement = guard.judge(answer)

@@ -21,7 +21,7 @@ import typer
 import discreet
 from discreet.cli import library as lib
 from discreet.core.errors import DiscreetError, InputError, UsageError, meant
-from discreet.core.files import why
+from discreet.core.files import read_yaml
 
 N = TypeVar("N", int, float)
 C = TypeVar("C", bound=type[Any])
@@ -67,6 +67,8 @@ NoReader = Annotated[bool, option("", "Leave out the learned reader, which reads
                                   "time, and less is found in text of unknown sources. A fitted guard judges as it was "
                                   "fitted.")]
 Engine = Annotated[str, option("E", "local (processes), inline or ray.")]
+Population = Annotated[Path | None, option(
+    "F", "Count in this population, which 'discreet population fit' made, instead of the one that ships.")]
 Seed = Annotated[int, option("N", "Seed of random draws.", min=0)]
 ShowText = Annotated[bool, flag("Show the words themselves, on the terminal and in HTML; never in JSON.")]
 Workers = Annotated[int | None, option("N", "Tasks that run at a time.")]
@@ -254,20 +256,10 @@ def plain_names(parameter: Any) -> list[str]:
 
 
 def _read_yaml(path: Path) -> dict[Any, Any]:
-    import yaml
-
-    try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {why(error)}; expected a YAML file of options") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8; expected a YAML file of options") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}{where}: not YAML; expected lines such as 'domain: medical'") from None
+    expected = "expected lines such as 'domain: medical'"
+    read = read_yaml(path, "a YAML file of options", expected)
     if not isinstance(read, dict):
-        raise InputError(f"{path} holds no options; expected lines such as 'domain: medical'")
+        raise InputError(f"{path} holds no options; {expected}")
     return read
 
 

@@ -14,7 +14,8 @@ import pytest
 from tests.serve.queue import crash
 from tests.serve.queue.postgres import cluster
 
-from discreet.serve.queue.audit import history, verify
+from discreet.serve.console.statistics import audit_rows
+from discreet.serve.queue.audit import verify
 from discreet.serve.queue.tickets import Queue
 
 pytestmark = pytest.mark.services
@@ -52,7 +53,7 @@ def test_kill_nine_loses_nothing_and_decides_nothing_twice(url: str, tmp_path: P
     decided = [(words[1], words[2]) for words in said if words[0] == "decided"]
     assert len(opened) > MOMENTS
     assert len(decided) > MOMENTS
-    rows = list(history(queue.database))
+    rows = audit_rows(queue.database, None, None, None, 10**6)
     found = verify(queue.database, queue.audit_key)
     assert (found.rows, found.wrong) == (len(rows), None)
     assert opened <= {row["ticket"] for row in rows if row["action"] == "open"}

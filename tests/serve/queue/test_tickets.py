@@ -220,15 +220,14 @@ def test_a_blind_recheck_asks_another_reviewer(make: Make, clock: Clock) -> None
         queue.read(ticket, "bob")
 
 
-def test_lists_go_by_deadline_and_page(queue: Queue, clock: Clock) -> None:
+def test_lists_go_by_deadline(queue: Queue, clock: Clock) -> None:
     made = []
     for code in ("privacy/undecided", "privacy/contextual") * 3:
         made.append(put(queue, code=code))
         clock.now += 1
     assert [row.id for row in queue.tickets()] == made
     first = queue.tickets(limit=4)
-    assert [row.id for row in queue.tickets(after=first[-1].id)] == made[4:]
-    assert [row.id for row in queue.tickets(code="privacy/contextual")] == made[1::2]
+    assert [row.id for row in first] == made[:4]
     assert queue.tickets(guard="law") == []
     assert TEXT not in repr(first)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,15 +73,6 @@ def verify(database: Database, key: bytes, *, noted: tuple[int, str] | None = No
     if wrong is None and unequal is not None:
         wrong = f"ticket {unequal} was changed without a row that says so"
     return AuditCheck(rows, mac, wrong)
-
-
-def history(database: Database, ticket: str | None = None) -> Iterator[dict[str, Any]]:
-    """The rows in order, of one ticket or of all, each as `FIELDS`. Raises UnavailableError."""
-    wanted = select(*(audit.c[name] for name in FIELDS)).order_by(audit.c.seq).execution_options(
-        yield_per=1000)
-    with database.reading() as connection:
-        for row in connection.execute(wanted if ticket is None else wanted.where(audit.c.ticket == ticket)).mappings():
-            yield dict(row)
 
 
 def hash_of(verdict: Mapping[str, Any]) -> str:

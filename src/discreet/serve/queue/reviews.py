@@ -21,11 +21,11 @@ def why(reason: str) -> str:
     return next((kind for start, kind in KINDS if reason.startswith(start)), "other")
 
 
-def exported(database: Database, *, since: float = 0.0, guard: str | None = None) -> Iterator[dict[str, Any]]:
-    """Decided tickets opened from `since` on, as `COLUMNS`, the oldest first. Raises UnavailableError."""
+def exported(database: Database, *, guard: str | None = None) -> Iterator[dict[str, Any]]:
+    """Decided tickets as `COLUMNS`, the oldest first. Raises UnavailableError."""
     c = tickets.c
     wanted = select(c.id, c.opened, c.guard, c.policy, c.code, c.decision, c.decision_code, c.figures).where(
-        c.status.in_(("released", "blocked")), c.opened >= since).order_by(c.opened, c.id)
+        c.status.in_(("released", "blocked"))).order_by(c.opened, c.id)
     again = select(audit.c.ticket, audit.c.action).where(audit.c.action.like("recheck_%"))
     with database.reading() as connection:
         second = {ticket: action.removeprefix("recheck_") for ticket, action in connection.execute(again)}

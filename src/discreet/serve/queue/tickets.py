@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import insert, select, tuple_, update
+from sqlalchemy import insert, select, update
 
 from discreet.core.errors import ConflictError, NotFoundError, UsageError
 from discreet.serve.queue import audit
@@ -115,9 +115,8 @@ class Queue(Store):
                 payload = None  # its key is destroyed: it was released and may no longer be fetched
         return TicketState(row["id"], status, row["version"], row["deadline"], payload)
 
-    def tickets(self, *, status: str = "pending", guard: str | None = None, code: str | None = None, limit: int = 50,
-                after: str | None = None) -> list[TicketRow]:
-        """Tickets by deadline, the nearest first; `after` is the id of the last one of the page before.
+    def tickets(self, *, status: str = "pending", guard: str | None = None, limit: int = 50) -> list[TicketRow]:
+        """Tickets by deadline, the nearest first.
 
         `status` is as stored ("pending", "decided", "released", "blocked", "expired"), or "recheck".
         """
@@ -125,12 +124,8 @@ class Queue(Store):
         wanted = select(tickets).order_by(c.deadline, c.id).limit(max(1, min(limit, 500)))
         wanted = wanted.where(c.recheck == "open" if status == "recheck" else c.status == status)
         wanted = wanted if guard is None else wanted.where(c.guard == guard)
-        wanted = wanted if code is None else wanted.where(c.code == code)
         if status == "pending":
             wanted = wanted.where(c.deadline > self.clock())
-        if after is not None:
-            place = select(c.deadline, c.id).where(c.id == after).subquery()
-            wanted = wanted.where(tuple_(c.deadline, c.id) > select(place.c.deadline, place.c.id).scalar_subquery())
         with self.database.reading() as connection:
             return [row_of(one, blind=status == "recheck") for one in connection.execute(wanted).mappings()]
 

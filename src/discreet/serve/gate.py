@@ -225,6 +225,11 @@ class Gate:
                           ) from None
 
 
+def not_judged(code: str = "privacy/not_judged", what: str = "the answer") -> RefusedError:
+    """503: the guard could not judge."""
+    return RefusedError(503, code, f"the guard could not judge {what}; come again", {"Retry-After": "5"})
+
+
 def length_of(answer: Answer) -> int:
     """Characters of an answer with everything that is read with it."""
     return (len(answer.answer) + len(answer.question or "") + sum(map(len, answer.sources))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from discreet.serve.console.statistics import audit_rows
 from discreet.serve.gate import worst_of
 from discreet.serve.keys import Caller
 from discreet.serve.queue.records import Allowed, TicketRow, TicketView
+from discreet.serve.queue.store import row_of
 from discreet.serve.queue.tickets import Queue
 
 Judge: TypeAlias = Callable[[str, Answer], Awaitable[Judgement]]
@@ -142,13 +143,13 @@ class Review:
             row = self.own(ticket, caller)
         before, after = self._neighbours(row, caller)
         status = told.status if told is not None else 410 if row["status"] == "expired" else 200
-        plain = TicketRow(**{name: row[name] for name in TicketRow.__slots__})
+        plain = row_of(row, blind=False)
         if view is None:
             heading, explanation = self._closed(plain, me)
             return Shown(status, plain, heading, explanation, after, before, undo="undo" in allowed)
         findings = [{**one, "text": one.get("answer", 0)} for one in view.findings]
         edited, again = (told.edited, told.judgements) if told is not None else ((), ())
-        judged = [[{**_json(one), "text": place} for one in one_of.findings] for place, one_of in enumerate(again)]
+        judged = [[{**asdict(one), "text": place} for one in one_of.findings] for place, one_of in enumerate(again)]
         legend = Legend(findings, [one for found in judged for one in found])
         heading = f"{label('heading', view.row.code)}: {view.verdict.get('reason') or 'no reason given'}"
         return Shown(
@@ -223,10 +224,6 @@ class Review:
         except UsageError as error:
             return Told(422, f"Nothing was written: {error}.", edited=tuple(given.get("text", ())))
         return None
-
-
-def _json(finding: Any) -> dict[str, Any]:
-    return {name: getattr(finding, name) for name in finding.__slots__}
 
 
 def number_of(given: str) -> int:

@@ -81,13 +81,13 @@ class Console:
         return Guarded(Starlette(exception_handlers={RefusedError: _refused}, routes=[
             Route("/", self._home), Route("/sign-in", self._sign_in, methods=["GET", "POST"]),
             Route("/static/house.css", self._house_css), Mount("/static", static),
-            self._form("/sign-out", self._sign_out, both),
+            self._page("/sign-out", self._sign_out, both, form=True),
             self._page("/queue", self._list, both), self._page("/next", self._next, review),
             self._page("/tickets/{ticket}", self._ticket, review),
-            self._form("/tickets/{ticket}/decide", self._decide, review),
-            self._form("/tickets/{ticket}/undo", self._undo, review),
-            self._form("/tickets/{ticket}/leave", self._leave, review),
-            self._form("/tickets/{ticket}/heartbeat", self._heartbeat, review),
+            self._page("/tickets/{ticket}/decide", self._decide, review, form=True),
+            self._page("/tickets/{ticket}/undo", self._undo, review, form=True),
+            self._page("/tickets/{ticket}/leave", self._leave, review, form=True),
+            self._page("/tickets/{ticket}/heartbeat", self._heartbeat, review, form=True),
             self._page("/statistics", self._statistics, both), self._page("/audit", self._audit, ("operator",)),
         ]))
 
@@ -103,31 +103,20 @@ class Console:
         except InputError:  # A file of keys that cannot be read lets nobody in.
             return None
 
-    def _page(self, path: str, handler: Handler, roles: Sequence[str]) -> Route:
-        """A page for who is signed in with one of `roles`."""
+    def _page(self, path: str, handler: Handler, roles: Sequence[str], *, form: bool = False) -> Route:
+        """A page for who is signed in with one of `roles`; or what a `form` sends, with the token of the session."""
         async def endpoint(request: Request) -> Response:
             session = await run_in_threadpool(self._sessions.read, request)
             if session is None:
                 return self._to_sign_in(request)
-            return self._refusal(request, session, roles) or await self._said(handler(request, session), request,
-                                                                              session)
-
-        return Route(path, endpoint)
-
-    def _form(self, path: str, handler: Handler, roles: Sequence[str]) -> Route:
-        """What a form sends, with the token of the session."""
-        async def endpoint(request: Request) -> Response:
-            session = await run_in_threadpool(self._sessions.read, request)
-            if session is None:
-                return self._to_sign_in(request)
-            form = await request.form(max_files=0, max_fields=300)
-            if not compare_digest(str(form.get("token", "")).encode(), session.token.encode()):
+            sent = [await request.form(max_files=0, max_fields=300)] if form else []
+            if any(not compare_digest(str(one.get("token", "")).encode(), session.token.encode()) for one in sent):
                 return self._message(request, session, 403, "This form is not of your session",
                                      "Nothing was done. Load the page again and repeat it.")
-            return self._refusal(request, session, roles) or await self._said(handler(request, session, form), request,
-                                                                              session)
+            return self._refusal(request, session, roles) or await self._said(handler(request, session, *sent),
+                                                                              request, session)
 
-        return Route(path, endpoint, methods=["POST"])
+        return Route(path, endpoint, methods=["POST"] if form else None)
 
     async def _said(self, working: Awaitable[Response], request: Request, session: Session) -> Response:
         """An answer, or a page that says why there is none."""

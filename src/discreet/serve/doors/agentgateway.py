@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
 from discreet.serve.doors.chat import MalformedError, and_together, strings
-from discreet.serve.gate import Gate
+from discreet.serve.gate import Gate, not_judged
 from discreet.serve.keys import CallerOf
 from discreet.serve.limits import RefusedError, answers_of
 from discreet.serve.settings import BLOCKED
@@ -86,8 +86,7 @@ def router(gate: Gate) -> APIRouter:
             return Said(action=Action())
         outcome = await gate.decide(caller, guard, answers, door="agentgateway")
         if outcome.action == "failed":
-            raise RefusedError(503, outcome.code, "the guard could not judge the answer; come again",
-                               {"Retry-After": "5"})
+            raise not_judged(outcome.code)
         if outcome.action == "pass":
             return Said(action=Action())
         given = gate.settings.upstream

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
 from discreet.serve.doors.chat import MalformedError, strings, turns_of
-from discreet.serve.gate import Gate
+from discreet.serve.gate import Gate, not_judged
 from discreet.serve.keys import CallerOf
 from discreet.serve.limits import RefusedError, answers_of
 
@@ -75,8 +75,7 @@ def router(gate: Gate) -> APIRouter:
         outcome = await gate.decide(caller, guard, [Answer(uuid4().hex, "\n\n".join(parts), question, (), turns)],
                                     payload={"texts": texts} if params.review else None, door="litellm")
         if outcome.action == "failed":
-            raise RefusedError(503, outcome.code, "the guard could not judge the answer; come again",
-                               {"Retry-After": "5"})
+            raise not_judged(outcome.code)
         if outcome.action == "pass":
             return Said(action="NONE", texts=texts)
         return Said(action="BLOCKED", blocked_reason=outcome.code + (

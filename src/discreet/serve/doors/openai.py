@@ -22,7 +22,7 @@ from discreet.serve.doors import chat
 from discreet.serve.doors.chat import CATEGORIES, Json
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.upstream import Upstream, malformed
-from discreet.serve.gate import Gate, Outcome, details
+from discreet.serve.gate import Gate, Outcome, details, not_judged
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import RefusedError, answers_of
 from discreet.serve.telemetry import crash
@@ -239,8 +239,7 @@ async def _moderated(gate: Gate, caller: Caller, body: Moderation, path: str | N
     outcome = await gate.decide(caller, guard, answers, door="moderations")
     codes = [one.verdict.code for one in outcome.judgements]
     if "privacy/not_judged" in codes:
-        raise RefusedError(503, "privacy/not_judged", "the guard could not judge a text; come again",
-                           {"Retry-After": "5"})
+        raise not_judged(what="a text")
     results: list[Json] = []
     for code, said in zip(codes, details(outcome), strict=True):
         score = said["score"] if caller.role == "operator" and said["score"] is not None else 1.0

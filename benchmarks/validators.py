@@ -27,14 +27,14 @@ from discreet.domains import Domain, builtin_domains, load_domain
 from discreet.stats import rate_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.checks import is_truncated
-from discreet.synth.grammar import Grammar
+from discreet.synth.grammar import Cluster, Grammar, without_marks
 from discreet.synth.marginals import PAPER_K, distance
 from discreet.synth.plan import equal_sizes, make_plan
 from discreet.synth.prompts import Prompter, cut
 from discreet.synth.records import SHARED, Draft, Record, Spec
 from discreet.synth.seeds import SeedPassage, corpora, read_seeds
 from discreet.synth.validate import Validator
-from discreet.synth.writer import PROFILES
+from discreet.synth.writer import PROFILES, Writer, sentence_case
 
 FILES = {"medical": ["medquad", "pubmedqa", "rag_triplets", "mmlu_law_med_fin/medicine.jsonl.gz", "counsel_chat"],
          "finance": ["financebench", "finqa_like", "rag_triplets", "mmlu_law_med_fin/finance.jsonl.gz",
@@ -42,10 +42,26 @@ FILES = {"medical": ["medquad", "pubmedqa", "rag_triplets", "mmlu_law_med_fin/me
          "law": ["mmlu_law_med_fin/law.jsonl.gz", "rag_triplets", "legalbench/legal_qa.jsonl.gz",
                  "civil_rights_cases", "policy_terms_negatives"]}
 MODEL = "model"
-TWO = ("This {person} is 47 years old. Another {person}, seen by a colleague, works as a welder.",
-       "Our {person} has turned 63. The neighbour who came along is a retired bus driver.",
-       "Two people asked. The {person} is 35 years old; the other one, a stranger, teaches school.",
-       "The {person} is a 29-year-old. The brother of the {person}, who waits outside, is a carpenter.")
+PARTS = ("real", "claims", "spoilt", "people", "marginals")
+# Frames for two facts, {a} and {b}: of two people (spoilt), and of one, though others are spoken of (controls). The rule
+# was built on the first of each pair, with values of the first three writers; the rest was written before and not read.
+BUILT = ("L1", "L2", "L3")
+TESTED = ("L4", "L5", "L6", "L7")
+TWO = (("This {p} {a}. Another {p}, seen by a colleague, {b}.", "Of the two, one {a}, and the other {b}.",
+        "The {p} {a}. The brother of the {p}, who waits outside, {b}.", "Our {p} {a}; a neighbour who called {b}.",
+        "Two people asked. The {p} {a}; the other one, a stranger, {b}.", "The {p} {a}. Her husband {b}."),
+       ("The first {p} {a}. The second {b}.", "This {p} {a}. A cousin of the {p}, who pays the bills, {b}.",
+        "One caller {a}. A different caller, on the same day, {b}.", "Somebody else {b}; this {p} {a}.",
+        "The {p} {a}, while the person in the next room {b}.", "A roommate of this {p} {b}. The {p} {a}.",
+        "The {p} {a}. The letter was written by a friend, who {b}.", "The {p} {a}. The {p} in the next case {b}.",
+        "We saw two of them: {p} A {a}, and {p} B {b}.", "The {p} {a}. As for the sister who came along, she {b}."))
+ONE = (("This {p} {a}. The same {p}, seen by a colleague, {b}.", "The {p} {a}. The husband waits outside. The {p} {b}.",
+        "A neighbour brought the {p} in, who {a} and {b}.", "The {p} {a}; as a colleague noted, the {p} {b}."),
+       ("The other day this {p} came in. The {p} {a} and {b}.", "The wife calls often. This {p} {a} and {b}.",
+        "Unlike another {p} of the same week, this {p} {a}. The {p} {b}.",
+        "The {p} {a}. The daughter of the {p} drives. At home, the {p} {b}.",
+        "A friend asked for the {p}, who {a}. The {p} also {b}.",
+        "The {p} {a}. After the second visit nothing changed. The {p} {b}."))
 ROMANCE = ("El tratamiento se elige por su efecto y por su precio, y la dosis se sube poco a poco. La revisión se hace "
            "después de seis semanas, y si el efecto no basta se añade una segunda línea.")
 
@@ -170,12 +186,6 @@ def spoilt(n: int, reader: bool, rng: np.random.Generator) -> None:
                 changed = re.sub(r"\.", ", as said.", record.draft.answer, count=1)
                 caught["near-duplicate, one sentence changed"][0] += not near.add(f"{record.id}-2", changed)
                 caught["near-duplicate, one sentence changed"][1] += 1
-            # Two facts of two people, claimed of one.
-            said = f"{record.draft.answer} {TWO[int(rng.integers(len(TWO)))].format(person=load_domain(domain).person)}"
-            claim = Spec("unsafe", domain, MODEL, qi=("AGE", "OCCUPATION"))
-            bad = replace(record, spec=claim, draft=replace(record.draft, answer=said))
-            caught["two people, claimed as one"][0] += "unbound" in check(bad)
-            caught["two people, claimed as one"][1] += 1
         prompter = Prompter(domain)
         for _, record in written(domain, n, ("unsafe",)):
             good = as_model(record)
@@ -195,6 +205,30 @@ def spoilt(n: int, reader: bool, rng: np.random.Generator) -> None:
     print("\n| spoilt by | n | rejected for that |\n|---|---|---|")
     for reason, (k, of) in sorted(caught.items()):
         print(f"| {reason} | {of} | {share(k, of)} |")
+
+
+def people(n: int, reader: bool, rng: np.random.Generator) -> None:
+    """Two facts in the words of a writer, of two people or of one, that are claimed of one."""
+    print("\n| values of | facts of | n | unbound | missing | passed |\n|---|---|---|---|---|---|")
+    for i, writers in enumerate((BUILT, TESTED)):
+        for told, frames in (("two people", TWO[i]), ("one", ONE[i])):
+            found: Counter[str] = Counter()
+            for k, frame in enumerate(frames * n):
+                domain = load_domain(builtin_domains()[k % 3])
+                qi = tuple(rng.permutation([one for one in SHARED if one != "FAMILY"])[:2].tolist())
+                spec = Spec("unsafe", domain.name, writers[int(rng.integers(len(writers)))], qi=qi)
+                cluster = Cluster(Writer(spec, domain, rng))
+                a, b = (without_marks(cluster.verb_phrase(one), qi)[0] for one in qi)
+                around = replace(make_plan(domain, {"borderline_eval": 8}, k).specs("borderline_eval")[0],
+                                 profile=spec.profile)
+                said = sentence_case(frame.format(p=domain.person, a=a, b=b))
+                answer = f"{Grammar().generate(around, domain, rng).answer} {said}"
+                check = Validator(domain, words=(1, 10**6), reader=reader)
+                record = Record(str(k), replace(spec, profile=MODEL), Draft("", answer), MODEL)
+                found.update({family(reason) for reason in check(record)} or {"passed"})
+            of = len(frames) * n
+            print(f"| {', '.join(writers)} | {told} | {of} | "
+                  + " | ".join(share(found[one], of) for one in ("unbound", "missing", "passed")) + " |", flush=True)
 
 
 class WithoutSlots:
@@ -241,15 +275,17 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=300, help="passages of a corpus")
     parser.add_argument("--records", type=int, default=200, help="grammar records of a partition")
     parser.add_argument("--rules", action="store_true")
-    parser.add_argument("--only", choices=("real", "claims", "spoilt", "marginals"))
+    parser.add_argument("--only", choices=PARTS)
     given = parser.parse_args()
-    rng, parts = np.random.default_rng(11), (given.only,) if given.only else ("real", "claims", "spoilt", "marginals")
+    rng, parts = np.random.default_rng(11), (given.only,) if given.only else PARTS
     if "real" in parts and given.seeds:
         real(given.seeds, given.n, not given.rules, rng)
     if "claims" in parts:
         claims(given.records, not given.rules)
     if "spoilt" in parts:
         spoilt(given.records // 4, not given.rules, rng)
+    if "people" in parts:
+        people(given.records // 25, not given.rules, rng)
     if "marginals" in parts:
         drift(3 * given.records, not given.rules)
 

@@ -97,6 +97,8 @@ def test_what_a_model_wrote_is_read(reader: bool) -> None:
     # Both are told, but not of one person.
     apart = "His neighbour is a welder. The neighbour asked about it too."
     assert check(written(wanted, f"The patient is 52 years old. {GENERAL} {apart}")) == ("unbound",)
+    for other in ("The brother of the patient, who waits outside, is", "The patient in the next room is"):
+        assert check(written(wanted, f"{GENERAL} The patient is 52 years old. {other} a welder.")) == ("unbound",)
     assert check(written(replace(UNSAFE, qi=("AGE", "CONDITION")), DISTRIBUTED.replace(
         "52 years old", "52 years old and has asthma"))) == ("unplanned:occupation",)
     assert check(written(SAFE, DISTRIBUTED)) == ("cluster",)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from discreet.core.errors import UsageError
 from discreet.domains import IDENTIFYING, DomainLike, load_domain
 from discreet.synth.checks import ECHO, is_truncated, longest_echo, task_talk
+from discreet.synth.others import MAIN, Turn, turns
 from discreet.synth.records import PASSAGES, Record
 from discreet.synth.seeds import SeedPassage
 from discreet.text import reader as learned
@@ -144,7 +145,8 @@ class Validator:
         if missing:
             return tuple(f"missing:{qi}" for kind, qi in wanted.items() if kind in missing)
         shared = kinds & {*wanted} & {*IDENTIFYING}
-        bound = [any(shared <= of for of in view) for view in views]
+        elsewhere = turns(record.draft.answer)
+        bound = [any(shared <= of for of in persons(one, elsewhere)) for one in (read.attributes, read.ruled)]
         # Who sees all of them, and sees them of different people, is believed.
         parted = any(shared <= set().union(*view) and not one for view, one in zip(views, bound, strict=True))
         return ("unbound",) if shared and (parted or not any(bound)) else ()
@@ -173,12 +175,14 @@ class Told:
     inferred: frozenset[str] = frozenset()
 
 
-def persons(attributes: Iterable[Attribute]) -> list[set[str]]:
-    """The classes that are told of each individual."""
-    found: dict[str, set[str]] = defaultdict(set)
+def persons(attributes: Iterable[Attribute], elsewhere: Sequence[Turn] = ()) -> list[set[str]]:
+    """The classes that are told of each individual; of nobody both those of a turn of the text and those outside it."""
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for a in attributes:
         if a.subject in _TOLD:
-            found[a.person].add(a.kind)
+            turn = next((one for one in elsewhere if one.start <= a.start < one.end), None)
+            for about in turn.of(a.kind) if turn else (MAIN,):
+                found[a.person, about].add(a.kind)
     return list(found.values())
 
 

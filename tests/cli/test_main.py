@@ -58,8 +58,8 @@ def test_a_group_alone_shows_what_is_in_it(cli: Cli, path: str) -> None:
     (("audit", "labels", "plan", "--scores", "x"), "No such option: --scores"),
     (("audit", "membership", "scores", "x", "--recipe", "mlp"), "No such option: --recipe"),
     (("audit", "membership", "train", "--recipe", "mlp"), "Missing option '--data'"),
-    (("synth", "plan", "--n", "0"), "--n is '0'; expected at least 1"),
-    (("synth", "plan", "--n=2.5"), "--n is '2.5'; expected a whole number"),
+    (("synth", "plan", "--n", "0"), "--n is 0; expected at least 1"),
+    (("synth", "plan", "--n=2.5"), "--n is 2.5; expected a whole number"),
     (("synth", "plan", "--scale", MARK * 9), "--scale is '…'; expected a number"),
     (("synth", "plan", "law"), "too many arguments were given; expected options alone"),
     (("synth", "status", "a", "b"), "too many arguments were given; expected DIR")])

@@ -185,7 +185,7 @@ def test_a_data_folder_without_the_set_is_one_line(refused: Refused, tmp_path: P
     (("--data", "absent"), "absent is not a folder; expected the folder of campaigns"),
     (("--encoders", "paper=absent", "--table", "VII"), "there is no such folder; expected one that holds the folders"),
     (("--baseline", "MiniLM"), "'MiniLM, full', 'MiniLM, LoRA'"),
-    (("--seed", "-1"), "--seed is '-1'; expected at least 0"),
+    (("--seed", "-1"), "--seed is -1; expected at least 0"),
     (("--engine", "inline"), "No such option: --engine"),
 ])
 def test_bad_input_of_ppe_is_one_line(refused: Refused, options: tuple[str, ...], said: str) -> None:

@@ -101,7 +101,7 @@ def test_under_differential_privacy_the_values_must_be_given(patients: Path, tmp
     (("--out", "t.csv"), "--out is the input, t.csv"), (("--out", "no/p.npz"), "its folder is not there"),
     (("--out", "."), "it is a folder"), (("--out", "p.npz", "--delta", "1e-5"), "--delta was given without --epsilon"),
     (("--out", "p.npz", "--people", "3"), "t.csv has 40 rows; expected at least as many people"),
-    (("--out", "p.npz", "--seed", "-1"), "--seed is '-1'; expected at least 0")])
+    (("--out", "p.npz", "--seed", "-1"), "--seed is -1; expected at least 0")])
 def test_mistakes_cost_no_table_and_no_time(tmp_path: Path, options: tuple[str, ...], said: str,
                                             capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
                                             ) -> None:

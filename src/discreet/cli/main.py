@@ -261,7 +261,8 @@ def _expected(option: str, said: str, argv: Sequence[str]) -> str:
     kind = "a whole number" if "valid integer" in said else "a number" if "valid number" in said else limit
     pairs = [*pairwise(argv), *(one.split("=", 1) for one in argv if "=" in one)]
     given = next((value for name, value in pairs if name == option), None)
-    return f"{option}{'' if given is None else f' is {given!r}'}; expected {kind}"
+    found = "" if given is None else f" is {given if re.fullmatch(r'[-+.0-9]+', given) else repr(given)}"
+    return f"{option}{found}; expected {kind}"
 
 
 def _say(message: str, code: int) -> int:

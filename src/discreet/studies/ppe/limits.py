@@ -161,7 +161,8 @@ def withheld(n: int, seed: int, data: Path | None = None, domains: Sequence[str]
         for row in (*measure_withheld(judged, rng), measure_without_facts(guard, told)):
             yield {"suite": "withheld", "family": "grammar", "built": True, "domain": domain, **row}
     for family in FAMILIES if data is not None else ():
-        domain, rng = "law" if family.folder in LAW else "medical", np.random.default_rng((seed, 3))
+        domain = "law" if family.folder in (*LAW, "reddit_legaladvice") else "medical"
+        rng = np.random.default_rng((seed, 3))
         for row in measure_withheld(list(judged_parts(Guard(domain), documents_of(data or Path(), family), n)), rng):
             yield {"suite": "withheld", "family": family.folder, "built": family.built, "domain": domain, **row}
 

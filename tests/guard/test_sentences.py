@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from discreet.core.records import Answer
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
-from discreet.guard.sentences import LEAST, OTHER, read_sentences, told_by_user
+from discreet.guard.sentences import OTHER, read_sentences, sentences_alone, told_apart, told_by_user
 from discreet.text.doc import Doc
 from discreet.text.evidence.lexicon import person_words
 from discreet.text.evidence.mentions import Attribute
@@ -20,10 +22,10 @@ BAKERY = "Every morning he opens the shutters of the family bakery."
 def facts(answer: str, domain: str = "medical", *, reader: bool = True) -> list[Attribute]:
     policy = Policy.of(domain)
     doc = Doc.of(answer)
-    referents = [r for r in find_referents(doc, person_words(policy.domain.person, policy.domain.people))
-                 if r.subject in ("third", "speaker", "public")]
+    referents = find_referents(doc, person_words(policy.domain.person, policy.domain.people))
     read = read_answer(Answer("1", answer), policy, reader=reader)
-    return [a for _, found in read_sentences(doc, read, referents, policy) for a in found]
+    alone = sentences_alone(doc, read, referents, policy)
+    return [a for _, found in read_sentences(doc, read, alone, referents, policy) for a in found]
 
 
 def turns(*said: str | tuple[str, str], domain: str = "medical") -> list[tuple[str, str]]:
@@ -45,7 +47,7 @@ def test_a_fact_that_general_sentences_hide_is_read_from_its_own() -> None:
 def test_what_is_counted_and_in_no_span_is_a_weak_fact_without_a_class() -> None:
     found = facts(BAKERY + ADVICE)
     assert [(a.kind, a.weak) for a in found] == [(OTHER, True)]
-    assert found[0].probability >= LEAST
+    assert found[0].probability > 0.5
     assert (BAKERY + ADVICE)[found[0].start : found[0].end] == BAKERY
     assert not {"he", "the", "of"} & set(found[0].value.split())
 
@@ -62,7 +64,7 @@ def test_what_is_of_the_field_or_of_nobody_is_none(domain: str, answer: str) -> 
 def test_a_policy_that_counts_no_third_person_reads_nothing() -> None:
     policy = Policy.of("medical", "treating")
     read = read_answer(Answer("1", FROM), policy, reader=True)
-    assert read_sentences(Doc.of(FROM), read, find_referents(Doc.of(FROM)), policy) == []
+    assert sentences_alone(Doc.of(FROM), read, find_referents(Doc.of(FROM)), policy) == []
 
 
 def test_it_joins_what_earlier_turns_told() -> None:
@@ -92,3 +94,26 @@ def test_what_the_user_had_said_is_none() -> None:
 def test_the_fields_own_facts_of_the_same_person_add_nothing() -> None:
     assert [a for a, _ in turns("He is 46 years old." + ADVICE, "He has seizures." + ADVICE,
                                 "He takes lamotrigine twice a day." + ADVICE)] == ["safe"] * 3
+
+
+def test_somebody_described_by_words_that_are_no_known_noun() -> None:
+    told = "The party in this matter works as a fisherman. Picture a client with a lien."
+    first = "Our client lives in Portland now." + ADVICE
+    assert Guard("law").check(first).action == Guard("law").check(told).action == "safe"
+    assert turns(first, told, domain="law")[1][0] == "flag"
+    assert turns(first, "Another client works as a fisherman." + ADVICE, domain="law")[1][0] == "safe"
+
+
+def test_parts_of_one_name_are_one_fact_and_what_is_of_the_field_is_none() -> None:
+    policy = Policy.of("law")
+    job = "He works as a glass-eye tinter."
+    read = read_answer(Answer("1", job), policy, reader=False)
+    parts = tuple(Attribute("occupation", word, "third", "r1", job.index(word), job.index(word) + len(word), "read",
+                            False, 0.95) for word in ("glass", "tinter"))
+    whole = told_apart(job, Doc.of(job), replace(read, attributes=parts, ruled=()), [], policy)
+    assert [set(a.value.split()) for a in whole] == [{"glass", "eye", "tinter"}]
+    role = "He acts as an intervenor."
+    read = read_answer(Answer("1", role), policy, reader=True)
+    assert [a.kind for a in read.attributes if a.kind == "occupation"] == ["occupation"]
+    alone = sentences_alone(Doc.of(role), read, find_referents(Doc.of(role)), policy)
+    assert not [a for a in told_apart(role, Doc.of(role), read, alone, policy) if a.kind != "sex"]

@@ -26,7 +26,16 @@ from discreet.core.records import Answer, Evidence, Subject, Verdict
 from discreet.guard import reading
 from discreet.guard.combined import Combined, score
 from discreet.guard.reading import EvidenceScore, Read
-from discreet.guard.sentences import OTHER, begins, read_sentences, sex_of, told_apart, told_by_user
+from discreet.guard.sentences import (
+    OTHER,
+    begins,
+    describes,
+    read_sentences,
+    sentences_alone,
+    sex_of,
+    told_apart,
+    told_by_user,
+)
 from discreet.guard.withheld import Withheld
 from discreet.text.doc import Doc
 from discreet.text.evidence.learned import facts_words
@@ -187,11 +196,12 @@ def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) ->
     """The persons of an answer, in the order in which it comes to speak of them."""
     doc = Doc.of(answer.answer)
     policy = guard.policy
-    referents = [r for r in find_referents(doc, person_words(policy.domain.person, policy.domain.people))
-                 if r.subject in ("third", "speaker", "public")]
+    everybody = find_referents(doc, person_words(policy.domain.person, policy.domain.people))
+    referents = [r for r in everybody if r.subject in ("third", "speaker", "public")]
     at = {id(r): doc.prepared.span(doc.tokens[r.first].start, doc.tokens[r.last - 1].end) for r in referents}
     groups: dict[str, list[Attribute]] = {}
-    for a in told_apart(answer.answer, read, policy):
+    alone = sentences_alone(doc, read, everybody, policy)
+    for a in told_apart(answer.answer, doc, read, alone, policy):
         groups.setdefault(a.person, []).append(a)
     meant: list[tuple[int, Referent | None, Subject, list[Attribute]]] = []
     taken: set[str] = set()
@@ -200,23 +210,26 @@ def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) ->
         ruled = [b.person for a in members for b in read.ruled if b.kind == a.kind and b.start < a.end and
                  a.start < b.end and b.subject == subject]
         mine = [r for r in referents if r.subject == subject]
-        # As the rules bind it; else whoever was named last before it.
+        # As the rules bind it; else whoever was named last before it, or behind it in its sentence.
+        end = next((s.place[1] for s in alone if s.place[0] <= members[0].start < s.place[1]), len(answer.answer))
         near = ([r for r in mine if r.person in ruled] or [r for r in mine if at[id(r)][1] <= members[0].start][-1:]
-                or mine)
+                or [r for r in mine if at[id(r)][0] < end])
         one = near[0] if near else None
         if one is not None:
             taken.add(one.person)
             one = next(r for r in referents if r.person == one.person)
             where = min(where, at[id(one)][0])
+            one = None if describes(doc, one) else one
         meant.append((where, one, members[0].subject, members))
-    for spoken, facts_alone in read_sentences(doc, read, referents, policy):
-        whose = next((m for m in meant if m[1] is not None and m[1].person == spoken.person), None)
+    for spoken, more in read_sentences(doc, read, alone, referents, policy):
+        named = next((r for r in referents if r.person == spoken.person), None)
+        whose = next((m for m in meant if m[2] == "third" and (m[1].person if m[1] else None) == (
+            named.person if named else None)), None)
         if whose is not None:
-            whose[3].extend(facts_alone)
+            whose[3].extend(more)
         else:
             taken.add(spoken.person)
-            named = next(r for r in referents if r.person == spoken.person)
-            meant.append((at[id(named)][0], named, spoken.subject, facts_alone))
+            meant.append((at[id(named)][0] if named else more[0].start, named, spoken.subject, more))
     for r in referents:
         # Somebody of whom nothing is said yet, but not "a patient" of a teaching case.
         if r.person not in taken and r.subject in policy.subjects and begins(doc, r, others=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import exp
 
 from discreet.domains import IDENTIFYING
@@ -22,20 +22,24 @@ from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.learned import attributes_of, facts_words
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent
-from discreet.text.reader import TOLD, packaged
+from discreet.text.reader import TOLD, Reading, packaged
 
 OTHER = "other"
 """The class of a fact that is counted and in no span."""
-COUNTED = -4.0
+COUNTED = 0.0
 """Log-odds of the reader's count of one sentence above which it tells something of somebody. Of sentences of grammar
-writers that are about one person, name nothing of the field and hold no span, 51 with an identifying fact lie above,
-25 without; of 601 sentences about a third person in public answers about nobody 9 (`docs/results/ppe_limits.md`)."""
-LEAST = 0.5
-"""The least probability of such a fact: most above the threshold are one, though the count of so few words is low."""
+writers that are about one person, name nothing of the field and hold no span, 29 with an identifying fact lie above, 7
+without; of 601 sentences about a third person in public answers about nobody none (`docs/results/ppe_limits.md`)."""
+SURE = 0.9
+"""Probability from which on a span of the whole answer needs no sentence that confirms it."""
 SENTENCES = 32
 """Most sentences of an answer that are read alone."""
 _NEW = frozenset("a an another one some second third next other different new further".split())
 _OTHERS = _NEW - {"a", "an", "one", "some"}
+DESCRIBED = "described"
+"""The key of somebody whom a sentence describes by words that the rules do not know as a person's."""
+_DEFINITE = frozenset("the this our".split())
+_AS = frozenset("as is was be been now".split())
 _NAMED = ("occupation", "affiliation", "place")
 _BETWEEN = re.compile(r"[ '’-]{0,2}(?:(\w+)[ '’-]{1,2})?")
 _SETTLED = ("cohort", "public", "asker", "nobody")
@@ -63,27 +67,55 @@ def told_by_user(text: str, policy: Policy, *, reader: bool) -> list[tuple[str, 
     return [*((a.kind, facts_words(a.value)) for a in found), *others]
 
 
-def read_sentences(doc: Doc, read: Read, referents: Sequence[Referent], policy: Policy
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A sentence, tokens [first, last), as the reader sees it by itself, and the third person of whom it speaks."""
+
+    first: int
+    last: int
+    place: tuple[int, int]
+    referent: Referent | None
+    seen: Reading = field(repr=False)
+
+
+def sentences_alone(doc: Doc, read: Read, referents: Sequence[Referent], policy: Policy) -> list[Alone]:
+    """The sentences that speak of a third person, or of which something counts, each read by itself; none without the
+    reader, or where the policy counts no third person."""
+    found: list[Alone] = []
+    if read.seen is None or "third" not in policy.subjects:
+        return found
+    told = [a for a in read.attributes if a.subject in policy.subjects and a.kind in policy.counted]
+    for first, last in doc.sentences:
+        base, end = doc.tokens[first].start, doc.tokens[last - 1].end
+        place = doc.prepared.span(base, end)
+        referent = _spoken_of(doc, referents, first, last)
+        if len(found) < SENTENCES and (referent or any(a.start < place[1] and place[0] < a.end for a in told)):
+            seen = packaged().read(doc.text[base:end]) if len(doc.sentences) > 1 else read.seen
+            found.append(Alone(first, last, place, referent, seen))
+    return found
+
+
+def read_sentences(doc: Doc, read: Read, alone: Sequence[Alone], referents: Sequence[Referent], policy: Policy
                    ) -> list[tuple[Referent, list[Attribute]]]:
     """Facts about third persons that reading the answer as a whole did not bind to them, with the referent of the
     sentence. What the rules give to a group, a published party, the user or nobody stays theirs. Offsets are those of
     the original; a fact that the whole answer gives to somebody else is weak, and so is one of class `OTHER`.
     """
     found: list[tuple[Referent, list[Attribute]]] = []
-    if read.seen is None or "third" not in policy.subjects:
-        return found
     whole = set(policy.counted) == set(IDENTIFYING)
-    spoken = [(a, b, one) for a, b in doc.sentences if (one := _spoken_of(referents, a, b)) is not None]
-    for first, last, referent in spoken[:SENTENCES]:
+    for one in alone:
+        first, last, at, referent, seen = one.first, one.last, one.place, one.referent, one.seen
+        if referent is None:
+            continue
+        # To the rules what is said of somebody whom they do not know is said of nobody.
+        settled = _SETTLED[:-1] if referent.person == DESCRIBED else _SETTLED
         base, end = doc.tokens[first].start, doc.tokens[last - 1].end
         text = doc.text[base:end]
-        seen = packaged().read(text) if len(doc.sentences) > 1 else read.seen
-        at = doc.prepared.span(base, end)
         ruled = [b for b in read.ruled if b.start < at[1] and at[0] < b.end]
         # What belongs to the field (a treatment, a role in a case) says less of who somebody is, and a reader that
         # sees one sentence takes it for an occupation.
-        field = [(b.start, b.end) for b in ruled if b.kind in policy.domain.own and b.kind not in policy.counted]
-        field += [doc.prepared.span(base + one.start, base + one.end) for one in seen.spans if one.kind == "domain"]
+        fields = [(b.start, b.end) for b in ruled if b.kind in policy.domain.own and b.kind not in policy.counted]
+        fields += [doc.prepared.span(base + s.start, base + s.end) for s in seen.spans if s.kind == "domain"]
         facts: list[Attribute] = []
         told = False
         for a in attributes_of(seen, Doc.of(text)):
@@ -93,32 +125,33 @@ def read_sentences(doc: Doc, read: Read, referents: Sequence[Referent], policy: 
             told = True
             over = [b for b in read.attributes if b.kind == a.kind and b.start < stop and start < b.end]
             if (a.subject != "third" or any(b.subject in policy.subjects or b.overruled for b in over) or any(
-                    b.kind == a.kind and b.subject in _SETTLED and b.start < stop and start < b.end for b in ruled)
-                    or any(lo < stop and start < hi for lo, hi in field)
+                    b.kind == a.kind and b.subject in settled and b.start < stop and start < b.end for b in ruled)
+                    or any(lo < stop and start < hi for lo, hi in fields)
                     or any(s.start < stop and start < s.end and counts_directly(s, who, policy)
                            for s, who in read.direct)):
                 continue
             facts.append(Attribute(a.kind, a.value, "third", referent.person, start, stop, f"{a.why}, in its sentence",
                                    a.weak or bool(over), a.probability))
-        odds = float(seen.counts[TOLD.index("third"), 0])
         counted = [b for b in ruled if b.kind in policy.counted]
-        if whole and not (told or field) and odds > COUNTED and not any(b.subject in _SETTLED for b in counted):
-            persons = {w for r in referents if first <= r.first < last for w in doc.lowers[r.first : r.last]}
-            chance, why = max(LEAST, 1 / (1 + exp(-odds))), "counted in its sentence and in no span"
-            # Where the rules mark what it is, it has their class.
-            facts += [replace(b, person=referent.person, why=f"{why}; {b.why}", weak=True, probability=chance)
+        if not (told or fields) and not any(b.subject in settled for b in counted):
+            # What the rules mark and the reader does not has their class.
+            facts += [replace(b, person=referent.person, why=f"{b.why}; not read", weak=True, probability=0.5)
                       for b in counted if b.subject == "third"]
-            if not counted and (words := words_of(text) - persons):
-                facts.append(Attribute(OTHER, " ".join(sorted(words)), "third", referent.person, *at, why, True,
-                                       chance))
+            odds = float(seen.counts[TOLD.index("third"), 0])
+            persons = {w for r in referents if first <= r.first < last for w in doc.lowers[r.first : r.last]}
+            words = words_of(text) - persons
+            if whole and words and not counted and odds > COUNTED and referent.person != DESCRIBED:
+                facts.append(Attribute(OTHER, " ".join(sorted(words)), "third", referent.person, *at,
+                                       "counted in its sentence and in no span", True, 1 / (1 + exp(-odds))))
         if facts:
             found.append((referent, facts))
     return found
 
 
-def told_apart(text: str, read: Read, policy: Policy) -> list[Attribute]:
-    """What counts of an answer as facts of a conversation: parts of one name or job are one, and what the rules know as
-    of the field, and as nothing that counts, is none."""
+def told_apart(text: str, doc: Doc, read: Read, alone: Sequence[Alone], policy: Policy) -> list[Attribute]:
+    """What counts of an answer as facts of a conversation: parts of one name or job are one; what the rules know as of
+    the field, and as nothing that counts, is none; and so is what is not `SURE` where its sentence by itself does not
+    say it and no rule finds it."""
     own = set(policy.domain.own) - set(policy.counted)
     found: list[Attribute] = []
     for a in sorted(read.attributes, key=lambda a: (a.person, a.subject, a.kind, a.start)):
@@ -126,6 +159,8 @@ def told_apart(text: str, read: Read, policy: Policy) -> list[Attribute]:
             continue
         over = [b for b in read.ruled if b.start < a.end and a.start < b.end]
         if any(b.kind in own for b in over) and not any(b.kind == a.kind for b in over):
+            continue
+        if not over and a.probability < SURE and a.kind != "sex" and _unconfirmed(doc, a, alone, policy):
             continue
         last = found[-1] if found else None
         between = _BETWEEN.fullmatch(text[last.end : a.start]) if last is not None and last.end <= a.start else None
@@ -139,10 +174,40 @@ def told_apart(text: str, read: Read, policy: Policy) -> list[Attribute]:
     return found
 
 
-def _spoken_of(referents: Sequence[Referent], first: int, last: int) -> Referent | None:
-    """The third person of whom a sentence speaks, rather than whose relative or belonging."""
-    third = [r for r in referents if first <= r.first < last and r.subject == "third" and r.form != "plural"]
-    return next((r for r in third if not r.possessive), third[0] if third else None)
+def _unconfirmed(doc: Doc, a: Attribute, alone: Sequence[Alone], policy: Policy) -> bool:
+    """Whether the sentence of an attribute was read by itself and says nothing of its class about anybody there."""
+    for one in alone:
+        if one.place[0] <= a.start < one.place[1]:
+            base = doc.tokens[one.first].start
+            at = [doc.prepared.span(base + s.start, base + s.end) for s in one.seen.spans
+                  if s.kind == a.kind and s.subject in policy.subjects]
+            return not any(lo < a.end and a.start < hi for lo, hi in at)
+    return False
+
+
+def _spoken_of(doc: Doc, referents: Sequence[Referent], first: int, last: int) -> Referent | None:
+    """The third person of whom a sentence speaks, rather than whose relative or belonging. Of a sentence with no person
+    whom the rules know, what it begins with where that is definite ("the party in this matter")."""
+    here = [r for r in referents if first <= r.first < last and not describes(doc, r)]
+    third = [r for r in here if r.subject == "third" and r.form != "plural"]
+    if third or here:
+        return next((r for r in third if not r.possessive), third[0] if third else None)
+    i = _definite(doc, first, last)
+    return None if i is None else Referent(DESCRIBED, "third", "noun", i, i + 2)
+
+
+def describes(doc: Doc, referent: Referent) -> bool:
+    """Whether a noun says what somebody is whom its sentence names before ("the party in this matter works as a
+    fisherman"), and points at nobody new."""
+    i = referent.first
+    return (referent.form == "noun" and i > 0 and doc.lowers[i - 1] in _AS
+            and _definite(doc, doc.sentence_of(i)[0], i) is not None)
+
+
+def _definite(doc: Doc, first: int, last: int) -> int | None:
+    """Where a definite noun stands near the beginning of tokens [first, last)."""
+    return next((i for i in range(first, min(first + 6, last - 1)) if doc.lowers[i] in _DEFINITE
+                 and doc.lowers[i + 1].isalpha() and doc.lowers[i + 1] not in _SMALL), None)
 
 
 def sex_of(a: Attribute) -> str | None:

@@ -22,14 +22,12 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet.core.errors import DiscreetError, UsageError
-from discreet.core.files import KeyedHash, atomic_writer, dump_json, why, write_atomic
+from discreet.core.files import KeyedHash, dump_json, why, write_atomic
 from discreet.core.folders import sha256
 from discreet.data.duplicates import NearDuplicates
 from discreet.synth.asked_shard import AskedCheck, AskedShard, Campaign, Prompts, StoppedError
-from discreet.synth.campaign import Shard, jobs, manifest_of
+from discreet.synth.campaign import Shard, jobs, manifest_of, seed_and_prefix, write_partitions
 from discreet.synth.endpoints import Endpoints
 from discreet.synth.ledger import LEDGER, Ledger
 from discreet.synth.passages import read_safe, record_of
@@ -118,11 +116,8 @@ async def _write(campaign: Campaign) -> list[tuple[Batch, Shard]] | None:
 
 
 async def _shard(campaign: Campaign, number: int, batch: Batch, specs: list[Spec]) -> AskedShard:
-    plan = campaign.plan
-    name = f"{batch.partition}-{number:05d}"
-    seed = (plan.seed, zlib.crc32(f"{plan.domain.name}/{batch.partition}".encode()), number)
-    shard = AskedShard(campaign, name, batch, specs, seed,
-                       f"{plan.domain.name}-{batch.partition}-{batch.profile}-{number:05d}")
+    shard = AskedShard(campaign, f"{batch.partition}-{number:05d}", batch, specs,
+                       *seed_and_prefix(campaign.plan, batch, number))
     await shard.write()
     return shard
 
@@ -148,13 +143,8 @@ def _safe(campaign: Campaign, plan: Plan) -> list[tuple[Batch, Shard]]:
 
 def _finish(campaign: Campaign, plan: Plan, key: str, written: list[tuple[Batch, Shard]]) -> dict[str, Any]:
     out = campaign.folder
-    hashes = {}
-    for partition in plan.partitions():
-        records = [record for batch, shard in written if batch.partition == partition for record in shard.records]
-        order = np.random.default_rng((plan.seed, zlib.crc32(partition.encode()))).permutation(len(records))
-        with atomic_writer(out / f"{partition}.jsonl") as handle:
-            handle.writelines(dump_json(records[int(i)]) + "\n" for i in order)
-        hashes[f"{partition}.jsonl"] = sha256(out / f"{partition}.jsonl")
+    write_partitions(plan, out, written)
+    hashes = {name: sha256(out / name) for name in (f"{partition}.jsonl" for partition in plan.partitions())}
     spent = campaign.ledger.spent()
     names = sorted({batch.profile for batch in campaign.plan.batches if batch.n})
     # Of passages nobody plans how many have which register: what was asked for is what the corpora hold.

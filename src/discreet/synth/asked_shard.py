@@ -97,6 +97,10 @@ class Campaign:
         self.stopped.setdefault(generator, reason)
         return StoppedError(reason)
 
+    def why_stopped(self, generator: str) -> StoppedError:
+        """Why all of them, or this generator, ask for nothing more."""
+        return StoppedError(self.stopped.get("", self.stopped.get(generator, "")))
+
     def is_down(self, generator: str, error: str) -> bool:
         """Whether so many requests in a row failed at an endpoint in this way that it is not the requests."""
         self.unanswered[generator, error] += 1
@@ -186,7 +190,7 @@ class AskedShard(ShardWriter):
         if known is not None and (known.state != "kept" or text is not None):
             return known, self._record(i, spec, text, seed) if known.state == "kept" and text is not None else None
         if not campaign.may_ask(self.endpoint.name):
-            raise StoppedError(campaign.stopped.get("", campaign.stopped.get(self.endpoint.name, "")))
+            raise campaign.why_stopped(self.endpoint.name)
         send = int(rng.integers(2**31)) + self.endpoint.seed if self.endpoint.send_seed else None
         body = chat.body(messages, send)
         tokens = prompt_tokens(messages)
@@ -215,7 +219,7 @@ class AskedShard(ShardWriter):
                 body, sending=sending, sent_away=lambda: ledger.sent_away(row))
         except HeldBackError:
             ledger.withdraw(row)
-            raise StoppedError(campaign.stopped.get("", campaign.stopped.get(self.endpoint.name, ""))) from None
+            raise campaign.why_stopped(self.endpoint.name) from None
         except AskError as error:
             down = campaign.is_down(self.endpoint.name, error.kind)
             if error.kind == "denied" or (down and not error.paid):

@@ -85,15 +85,19 @@ def run_campaign(plan: Plan, out: Path, *, generator: Generator | None = None, c
     judge = check or Validator(plan.domain)
     written = [(job[1], _shard(job, plan, writer, judge, out, key)) for job in watch(list(jobs(plan)))]
     manifest: dict[str, Any] = json.loads(dump_json(manifest_of(plan, key, written)))
-    for partition in plan.partitions():
-        records = [record for batch, shard in written if batch.partition == partition for record in shard.records]
-        # In a random order, so that the head of a file is a fair sample of it.
-        order = np.random.default_rng((plan.seed, zlib.crc32(partition.encode()))).permutation(len(records))
-        with atomic_writer(out / f"{partition}.jsonl") as handle:
-            handle.writelines(dump_json(records[int(i)]) + "\n" for i in order)
+    write_partitions(plan, out, written)
     write_atomic(out / "manifest.json", dump_json(manifest, indent=2) + "\n")
     shutil.rmtree(out / ".shards", ignore_errors=True)
     return manifest
+
+
+def write_partitions(plan: Plan, out: Path, written: _Written) -> None:
+    """A file of records for each partition, in a random order, so that the head of a file is a fair sample of it."""
+    for partition in plan.partitions():
+        records = [record for batch, shard in written if batch.partition == partition for record in shard.records]
+        order = np.random.default_rng((plan.seed, zlib.crc32(partition.encode()))).permutation(len(records))
+        with atomic_writer(out / f"{partition}.jsonl") as handle:
+            handle.writelines(dump_json(records[int(i)]) + "\n" for i in order)
 
 
 def _opened(plan: Plan, out: Path, key: str) -> dict[str, Any] | None:
@@ -138,6 +142,13 @@ def jobs(plan: Plan) -> Iterator[_Job]:
             at += batch.n
 
 
+def seed_and_prefix(plan: Plan, batch: Batch, number: int) -> tuple[tuple[int, int, int], str]:
+    """What a shard draws from, and how the ids of its records begin."""
+    domain, partition = plan.domain.name, batch.partition
+    return ((plan.seed, zlib.crc32(f"{domain}/{partition}".encode()), number),
+            f"{domain}-{partition}-{batch.profile}-{number:05d}")
+
+
 def _shard(job: _Job, plan: Plan, writer: Generator, check: Check, out: Path, key: str) -> Shard:
     """The shard of a job: the one that an earlier run finished, or a new one, which is kept."""
     number, batch, specs = job
@@ -148,10 +159,8 @@ def _shard(job: _Job, plan: Plan, writer: Generator, check: Check, out: Path, ke
             return Shard(**{**data, "records": tuple(map(Record.from_json, data["records"]))})
     except (OSError, ValueError, KeyError):
         pass
-    name = f"{plan.domain.name}-{batch.partition}"
-    seed = (plan.seed, zlib.crc32(f"{plan.domain.name}/{batch.partition}".encode()), number)
-    shard = ShardWriter(specs, plan.domain, seed, writer, check, made_by=plan.generator,
-                        prefix=f"{name}-{batch.profile}-{number:05d}").run()
+    seed, prefix = seed_and_prefix(plan, batch, number)
+    shard = ShardWriter(specs, plan.domain, seed, writer, check, made_by=plan.generator, prefix=prefix).run()
     kept = {one.name: getattr(shard, one.name) for one in fields(shard)}
     write_atomic(path, dump_json({**kept, "key": key, "records": [r.to_json() for r in shard.records]}))
     return shard

@@ -25,7 +25,6 @@ from discreet.core.errors import InputError
 from discreet.stats import rate_estimate
 
 State = Literal["reserved", "sent", "kept", "rejected", "failed", "lost"]
-FINAL = ("kept", "rejected", "failed")
 LEDGER = "ledger.sqlite"
 SCHEMA = 1
 _COLUMNS = """

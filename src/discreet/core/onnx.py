@@ -5,6 +5,7 @@ On a GPU the same input need not: it is for what is fitted, never for what is ju
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,11 @@ from discreet.core.errors import UsageError
 
 Device = Literal["cpu", "cuda"]
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def open_session(path: Path, device: Device = "cpu") -> Any:

@@ -19,6 +19,7 @@ from typing import IO, Any, TypeAlias
 
 from discreet.core.errors import DiscreetError, UsageError, need
 from discreet.core.files import progress
+from discreet.core.onnx import cores
 from discreet.engine.job import Order, Reply, error_of, execute, lost, order_for
 from discreet.engine.store import Result, Store
 from discreet.engine.task import Task
@@ -31,11 +32,6 @@ MANY = 1_000
 LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
           "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
 COMMAND = (sys.executable, "-P", "-c", "from discreet.engine.runner import work; work()")
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class InlinePool:

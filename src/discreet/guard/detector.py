@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import DetectorError, UsageError
+from discreet.core.onnx import cores
 from discreet.core.records import Answer
 from discreet.core.types import BoolArray, FloatArray
 from discreet.domains import Domain
@@ -207,8 +207,7 @@ def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer]
     if len(answers) == 1:
         parts = [features(answers[0], reads[0], readings[0])]
     else:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        with ThreadPoolExecutor(cores) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             parts = list(pool.map(features, answers, reads, readings))
     owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)

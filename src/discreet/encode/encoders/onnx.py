@@ -7,7 +7,6 @@ those, may come from a GPU in batches (`encode_to_fit`).
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.onnx import Device, open_session
+from discreet.core.onnx import Device, cores, open_session
 from discreet.encode.base import encoders, open_encoder, saving, unit
 from discreet.text.chunk import chunks
 
@@ -180,8 +179,7 @@ class OnnxEncoder:
         facts = {k: v for k, v in config.items() if k not in asdict(reader)}
         run, tokenizer = session(folder / MODEL), read_tokenizer(folder / TOKENIZER)
         return cls(folder, manifest.fact("name", str), manifest.fact("dim", int), reader, run, tokenizer,
-                   workers if workers is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
-                   else os.cpu_count() or 1, facts)
+                   cores() if workers is None else workers, facts)
 
 
 def pool(hidden: NDArray[np.float32], mask: NDArray[Any], how: str) -> NDArray[np.float32]:

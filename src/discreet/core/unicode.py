@@ -130,6 +130,11 @@ def prepare(text: str) -> Prepared:
     return Prepared(text, normal, decoded, rewrites) if decoded else bare
 
 
+def squeezed(text: str) -> str:
+    """Letters and digits alone, in lower case: what an identifier is in whatever way it is written."""
+    return "".join(c for c in text.lower() if c.isalnum())
+
+
 def normalise(text: str) -> tuple[str, tuple[Rewrite, ...]]:
     """The normal form of a text, and the rewritings that led to it, in order."""
     text = _fold(text)

@@ -17,6 +17,7 @@ from math import exp, inf, isfinite
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Evidence, Subject
+from discreet.core.unicode import squeezed
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc, guess_language
@@ -77,7 +78,7 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     text, said = said_before(answer), None
     if text is not None:
         said = render(text)
-        echoed = {(s.type, _squeezed(_identity(s, render(said.original[s.start : s.end]).text)))
+        echoed = {(s.type, squeezed(_identity(s, render(said.original[s.start : s.end]).text)))
                   for s in find_direct(said)}
     doc = Doc(prepared)
 
@@ -91,7 +92,7 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
         if said is not None:
             told = _identity(span, value)
             alone = re.compile(rf"(?<!\w){re.escape(told.lower())}(?!\w)")
-            if (span.type, _squeezed(told)) in echoed or (told.strip() and alone.search(said.text.lower())):
+            if (span.type, squeezed(told)) in echoed or (told.strip() and alone.search(said.text.lower())):
                 return "asker"
         start = doc.text.find(value) if span.type == "person_name" else -1
         return "public" if start >= 0 and named_by_caption(doc, start, start + len(value)) else "third"
@@ -145,10 +146,6 @@ def _identity(span: DirectSpan, value: str) -> str:
     """What of an identifier the user must have said: of a postal code with its town the code, which tells the town."""
     code = _CODE.search(value) if span.type == "postal_code" else None
     return code.group() if code is not None else value
-
-
-def _squeezed(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())
 
 
 def said_before(answer: Answer) -> str | None:

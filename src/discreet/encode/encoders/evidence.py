@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
+from discreet.core.unicode import squeezed
 from discreet.domains import IDENTIFYING, DomainLike, load_domain, save_facts, saved_domain
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.text.direct.detect import DirectSpan, find_direct
@@ -46,15 +47,11 @@ def read(text: str, domain: DomainLike, question: str | None = None) -> Reading:
     identifier is left out. Raises UsageError for an unknown domain, DetectorError where a recogniser broke.
     """
     prepared = render(text)
-    told = _squeezed(render(question).text) if question else ""
+    told = squeezed(render(question).text) if question else ""
     direct = tuple(
         span for span in find_direct(prepared)
-        if not told or _squeezed(render(text[span.start : span.end]).text) not in told)
+        if not told or squeezed(render(text[span.start : span.end]).text) not in told)
     return Reading(find_evidence(Doc(prepared), domain, question), direct)
-
-
-def _squeezed(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())
 
 
 def feature_names(domain: DomainLike) -> tuple[str, ...]:

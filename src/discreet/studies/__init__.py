@@ -16,7 +16,8 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import write_atomic
 from discreet.core.records import Estimate
 
-__all__ = ["averaged", "chosen_items", "need_files", "paper_figures", "read_settings", "setting_of", "write_once"]
+__all__ = ["averaged", "chosen_items", "merged_items", "need_files", "paper_figures", "read_settings", "setting_of",
+           "write_once"]
 
 ROOM = Path(__file__).parent
 SEEDS_FOR_INTERVAL = 3
@@ -63,6 +64,21 @@ def chosen_items(order: Sequence[str], tables: Sequence[int | str], figures: Seq
         known = ", ".join(name if " " in name else f"section {name}" for name in order)
         raise UsageError(f"there is no {unknown[0]}; expected {known}")
     return [name for name in order if name in asked or not asked]
+
+
+def merged_items(earlier: Mapping[str, Any], later: Mapping[str, Any], order: Sequence[str], key: str
+                 ) -> dict[str, Any]:
+    """Items of two calls, in `order`; of an item of both, the earlier call's rows whose `key` (a corpus, a domain) the
+    later one has not, then the later call's."""
+    found: dict[str, Any] = {}
+    for name in order:
+        if name in earlier and name in later:
+            anew = {row[key] for row in later[name]["rows"]}
+            rows = [row for row in earlier[name]["rows"] if row[key] not in anew] + later[name]["rows"]
+            found[name] = {**later[name], "rows": rows}
+        elif name in earlier or name in later:
+            found[name] = later.get(name, earlier.get(name))
+    return found
 
 
 def write_once(path: Path, folder: Path, make: Callable[[], str | bytes], *, on_disk: bool) -> Path:

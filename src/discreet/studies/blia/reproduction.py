@@ -11,7 +11,7 @@ from typing import Any
 from discreet.engine import DataFile
 from discreet.experiments import LabelExperiment, Trained, train
 from discreet.experiments.labels import NONE, Arm, arms_of
-from discreet.studies import read_settings
+from discreet.studies import merged_items, read_settings
 from discreet.studies.blia.corpora import CORPORA, write_corpus
 from discreet.studies.blia.results import condition
 from discreet.studies.blia.tables import HALVED, RR, TABLES, Condition, paper_values, prevalence
@@ -127,15 +127,9 @@ def reproduce(study: Study, items: Sequence[str], **options: Any) -> dict[str, A
 
 def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Items of two calls, in `ORDER`; of an item of both, the later call's rows and the earlier's of other corpora."""
-    found: dict[str, Any] = {}
-    for name in ORDER:
-        if name in earlier and name in later:
-            anew = {row["corpus"] for row in later[name]["rows"]}
-            rows = [row for row in earlier[name]["rows"] if row["corpus"] not in anew] + later[name]["rows"]
-            found[name] = {**later[name], "rows": sorted(rows, key=lambda row: list(CORPORA).index(row["corpus"]))}
-        elif name in earlier or name in later:
-            found[name] = later.get(name, earlier.get(name))
-    return found
+    found, place = merged_items(earlier, later, ORDER, "corpus"), list(CORPORA).index
+    return {name: {**item, "rows": sorted(item["rows"], key=lambda row: place(row["corpus"]))} if
+            name in earlier and name in later else item for name, item in found.items()}
 
 
 def conditions(corpora: Sequence[str], study: Study, **options: Any) -> dict[str, list[dict[str, Any]]]:

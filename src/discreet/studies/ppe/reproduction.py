@@ -16,7 +16,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.records import plain
 from discreet.encode.base import Encoder
 from discreet.encode.presets import build_encoders
-from discreet.studies import ROOM
+from discreet.studies import ROOM, merged_items
 from discreet.studies.ppe import curves
 from discreet.studies.ppe.baselines import Further
 from discreet.studies.ppe.corpora import PPECorpus, Sizes, encode_campaign, read_corpus, write_campaigns
@@ -236,15 +236,7 @@ def _yields(folders: Sequence[Path]) -> list[dict[str, Any]]:
 
 def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Items of two calls in order; of an item of both, the later call's rows and the earlier's of other domains."""
-    found: dict[str, Any] = {}
-    for name in (*ORDER, *BY_NAME):
-        if name in earlier and name in later:
-            anew = {row["domain"] for row in later[name]["rows"]}
-            found[name] = {**later[name], "rows": [row for row in earlier[name]["rows"] if row["domain"] not in anew]
-                           + later[name]["rows"]}
-        elif name in earlier or name in later:
-            found[name] = later.get(name, earlier.get(name))
-    return found
+    return merged_items(earlier, later, (*ORDER, *BY_NAME), "domain")
 
 
 def plan(setting: Setting) -> dict[str, Any]:

@@ -147,15 +147,15 @@ def restore_density(config: Mapping[str, Any], state: Arrays) -> Density:
     return densities[kind].restore(config, state)
 
 
-def median_gamma(x: NDArray[Any], rng: np.random.Generator, limit: int = MEDIAN_ROWS) -> float:
-    """γ = 1 / median squared distance between different rows, over at most `limit` rows drawn without replacement.
+def median_gamma(x: NDArray[Any], rng: np.random.Generator) -> float:
+    """γ = 1 / median squared distance between different rows, over `MEDIAN_ROWS` rows drawn, at most.
 
     (The "median heuristic": paper V-B.) Where more than half of the pairs coincide, the mean of the others stands in;
     where all do, γ = 1.
     """
     drawn = np.asarray(x)
-    if drawn.shape[0] > limit:
-        drawn = drawn[np.sort(rng.choice(drawn.shape[0], limit, replace=False))]
+    if drawn.shape[0] > MEDIAN_ROWS:
+        drawn = drawn[np.sort(rng.choice(drawn.shape[0], MEDIAN_ROWS, replace=False))]
     rows = drawn - drawn.mean(axis=0, dtype=np.float64)
     norms = row_sums(rows * rows)
     squared = norms[:, None] + norms[None, :] - 2.0 * (rows @ rows.T)

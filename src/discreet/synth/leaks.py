@@ -81,8 +81,7 @@ class LeakCase:
                    "synthetic": True}
 
 
-def make_leaks(domain: DomainLike, n: int, seed: int, *, profiles: Sequence[str] = PROFILES,
-               leaks: Sequence[Leak] = LEAKS) -> list[LeakCase]:
+def make_leaks(domain: DomainLike, n: int, seed: int, *, profiles: Sequence[str] = PROFILES) -> list[LeakCase]:
     """n cases of each leak, written by the grammar; the same arguments give the same cases.
 
     Two profiles write each case, one the passages and another one the answers, so that the answer is in other words
@@ -92,7 +91,7 @@ def make_leaks(domain: DomainLike, n: int, seed: int, *, profiles: Sequence[str]
     if len(profiles) < 2 or n < 1:
         raise UsageError(f"{n} cases by {len(profiles)} writer profile(s) were asked for; expected at least 1 by 2")
     out = []
-    for leak in leaks:
+    for leak in LEAKS:
         rng = np.random.default_rng((seed, zlib.crc32(f"{found.name}/{leak}".encode())))
         sizes = apportion(n, SETTINGS["classes_bound"])
         each = [k for k, count in sizes.items() for _ in range(count)]

@@ -32,10 +32,10 @@ class Distance:
     relative: float
     level: str
 
-    def within(self, band: float = BAND) -> bool:
-        """Whether every share is within `band`, as a part of it, of what was asked for."""
+    def within(self) -> bool:
+        """Whether every share is within `BAND`, as a part of it, of what was asked for."""
         # Whole records cannot do better than one record on a level.
-        return self.relative <= band or self.deviation * self.n < 1
+        return self.relative <= BAND or self.deviation * self.n < 1
 
 
 def distance(found: Mapping[str, int], asked: Mapping[str, float]) -> Distance | None:

@@ -99,9 +99,9 @@ class Facts:
                 return mark.end()
         return low
 
-    def is_other(self, start: int, *, reach: int = 24) -> bool:
+    def is_other(self, start: int) -> bool:
         """Whether the words before a value claim it for an order, a version, a book or the like."""
-        cut = self._cut(max(0, start - reach), start)
+        cut = self._cut(max(0, start - 24), start)
         return PATTERNS["other"].search(self.lower, cut, start) is not None
 
     def stands_alone(self, start: int, end: int) -> bool:

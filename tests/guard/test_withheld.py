@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -135,6 +136,6 @@ def test_a_conversation_with_it(guard: Guard) -> None:
 
 
 @pytest.mark.parametrize("given", [{"expires_s": 0}, {"most": 0}, {"facts": 0}])
-def test_numbers_that_cannot_be(given: dict[str, int]) -> None:
+def test_numbers_that_cannot_be(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="expected seconds above"):
         Withheld(**given)

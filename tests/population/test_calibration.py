@@ -43,8 +43,9 @@ def test_intervals_cover_by_predicted_size_and_number_of_attributes() -> None:
 def test_where_most_groups_are_one_person_intervals_do_not_hold_more_than_they_say() -> None:
     def few(seed: int) -> tuple[FloatArray, FloatArray, IntArray]:
         rng = np.random.default_rng(seed)
-        predicted = np.exp(rng.uniform(-4, 1, 20_000))
-        return predicted, 1.0 + rng.poisson(predicted * rng.gamma(1, 3, 20_000)), np.full(20_000, 3)
+        predicted: FloatArray = np.exp(rng.uniform(-4, 1, 20_000))
+        true: FloatArray = 1.0 + rng.poisson(predicted * rng.gamma(1, 3, 20_000)).astype(np.float64)
+        return predicted, true, np.full(20_000, 3, dtype=np.int64)
 
     predicted, true, number = few(1)
     low95, low80, _, high80, high95 = calibrate(*few(0)).many(predicted, number).T

@@ -187,6 +187,8 @@ def test_a_data_folder_without_the_set_is_one_line(refused: Refused, tmp_path: P
     (("--baseline", "MiniLM"), "'MiniLM, full', 'MiniLM, LoRA'"),
     (("--seed", "-1"), "--seed is -1; expected at least 0"),
     (("--engine", "inline"), "No such option: --engine"),
+    (("--seeds", "1,x"), "--seeds holds 'x'; expected whole numbers from 0, with commas between them"),
+    (("--seeds", "1,2", "--seed", "3"), "--seed and --seeds were given together; expected one of them"),
 ])
 def test_bad_input_of_ppe_is_one_line(refused: Refused, options: tuple[str, ...], said: str) -> None:
     refused(said, "reproduce", "ppe", *options, "--quiet")

@@ -125,6 +125,16 @@ def test_failures_that_do_not_pass(chat: Service) -> None:
         ChatEndpoint(chat.url, "m", retries=0).complete(user("bread"))
 
 
+def test_a_refused_request_may_be_lost(chat: Service) -> None:
+    model = ChatEndpoint(chat.url, "m", retries=0)
+    for status in (400, 422):
+        chat.first = [(status, {}, b'{"error": "bread"}')]
+        assert model.complete_many([user("bread")] * 2, workers=1, lost="") == ["", "BREAD"]
+    chat.first = [(401, {}, b"")]
+    with pytest.raises(InputError, match="status 401"):
+        model.complete_many([user("bread")], lost="")
+
+
 def test_nobody_there(chat: Service) -> None:
     chat.server.server_close()
     with pytest.raises(InputError, match="no answer in 2 attempts, at last ConnectError"):

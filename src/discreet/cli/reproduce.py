@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from discreet.cli import library as lib
-from discreet.cli.options import Encoders, Engine, Seed, Workers, group, names_of, numbers_of, option
+from discreet.cli.options import Engine, Seed, Workers, group, names_of, numbers_of, one_of, option
 from discreet.cli.output import RunOutput, provenance
 from discreet.core.errors import UsageError
 from discreet.core.files import write_atomic
@@ -29,10 +29,12 @@ MADE_WITH = ("seeds", "corpora", "dtype", "discreet")
 
 @group("Execution")
 class OnData:
-    """On which data."""
+    """On which data and seeds."""
 
     data: Annotated[Path | None, option("DIR", "The folder of public data sets, where the scale needs it.")] = None
     corpora: Annotated[str | None, option("C,C,…", "Only these corpora.")] = None
+    seeds: Annotated[str | None, option(
+        "N,N,…", "Seeds to average over or to pool; the scale's own if not given.")] = None
 
     def known_corpora(self, known: Collection[str], there: Collection[str], scale: str) -> list[str] | None:
         """The corpora that were asked for. UsageError for one not `known`, and where a scale has none `there`."""
@@ -43,6 +45,10 @@ class OnData:
             raise UsageError(f"--corpora names none of --scale {scale}; expected some of "
                              f"{', '.join(dict.fromkeys(there))}")
         return wanted
+
+    def known_seeds(self) -> tuple[int, ...] | None:
+        """The seeds that were asked for."""
+        return None if self.seeds is None else numbers_of("--seeds", self.seeds, int)
 
     def check_data(self, scale: str, needing: Collection[str]) -> None:
         """UsageError for a scale among `needing` without a folder of data, and for what is no folder."""
@@ -56,14 +62,8 @@ class OnData:
 class Execution(OnData):
     """On which data and seeds, and where."""
 
-    seeds: Annotated[str | None, option(
-        "N,N,…", "Seeds to average over or to pool; the scale's own if not given.")] = None
     engine: Engine = "local"
     workers: Workers = None
-
-    def known_seeds(self) -> tuple[int, ...] | None:
-        """The seeds that were asked for."""
-        return None if self.seeds is None else numbers_of("--seeds", self.seeds, int)
 
 
 def mia(
@@ -174,6 +174,8 @@ class OnCampaigns(OnData):
     data: Annotated[Path | None, option(
         "DIR", "Campaigns of 'discreet synth run', a folder for each domain, instead of texts by the grammar.")] = None
     corpora: Annotated[str | None, option("D,D,…", "Only these domains: medical, finance, law.")] = None
+    seeds: Annotated[str | None, option(
+        "N,N,…", "Several seeds, to show means over them; a run for each.")] = None
 
 
 def ppe(
@@ -189,8 +191,11 @@ def ppe(
     scale: Annotated[str, option(
         "S", "smoke (tiny, a minute), small (the packaged encoder on text of the grammar, hours on two cores), paper "
         "(its encoders on campaigns of language models in --data; needs a GPU).")] = "smoke",
-    texts: Annotated[int | None, option("N", "Fit on N texts a side, of those of the scale.")] = None,
-    encoders: Encoders = None,
+    texts: Annotated[int | None, option(
+        "N", "Fit on N texts a side, of those of the scale; at the scale paper all other sets shrink with it.")] = None,
+    encoders: Annotated[str | None, option(
+        "E", "The scale's own if not given. embedded, lexical, paper (from the hub) or paper=DIR, a registered encoder "
+        "such as hashed (with options: hashed:dim=1024), a folder or a name on the hub; several with commas.")] = None,
     baseline: Annotated[list[str] | None, option(
         "B", "Judge the texts by this too: 'default guard', 'evidence rules', Presidio, 'MiniLM, full' or 'MiniLM, "
         "LoRA'; may be repeated.")] = None,
@@ -199,13 +204,14 @@ def ppe(
     model: Annotated[str | None, option("M", "What that endpoint calls the model.")] = None,
     plan: Annotated[bool, option("", "Say what the run takes, memory and hours, and stop.")] = False,
     seed: Annotated[int | None, option(
-        "N", "Seed of random draws; the scale's own if not given.", min=0)] = None,
+        "N", "Seed of random draws; the scale's own if neither this nor --seeds is given.", min=0)] = None,
     execution: OnCampaigns, output: RunOutput,
 ) -> None:
     """Rerun the guard paper: its detectors in its own form next to ours, on every pairing, with controls.
 
     Without --data the grammar writes the texts: self-consistency, an analogue. Keeps campaigns, with their texts, in
-    OUT/data, vectors and scores in OUT/store, so that a stopped run resumes.
+    OUT/data, vectors and scores in OUT/store, so that a stopped run resumes. Of several --seeds it shows means; without
+    --data each seed has texts of its own.
     """
     numerals = {str(number): roman for number, roman in lib.ppe.NUMERALS.items()}
     tables = [numerals.get(name, name.upper()) for name in table or ()]
@@ -214,7 +220,9 @@ def ppe(
              if table or figure or section or name not in lib.ppe.BY_NAME]
     setting = lib.studies.setting_of(lib.ppe.SETTINGS, scale)
     domains = execution.known_corpora(setting.domains, setting.domains, scale)
-    setting = setting.only(domains, texts, encoders, *(() if seed is None else (seed,)))
+    setting = setting.only(domains, texts, encoders)
+    one_of(**{"--seed": seed, "--seeds": execution.seeds})
+    seeds = execution.known_seeds() or (setting.seed if seed is None else seed,)
     if plan:
         output.show({"kind": "plan ppe", "schema": 1, **lib.ppe.plan(setting)}, when_quiet="nothing")
         return
@@ -232,14 +240,14 @@ def ppe(
     # An answer of a judge is paid for: who goes on with a run that was stopped asks for the rest alone.
     endpoint = None if judge is None else lib.endpoints.ChatEndpoint(
         judge, model or "", cache=None if run is None else run.path / "store" / "judge")
-    more = lib.ppe_baselines.further(baseline or (), endpoint, most=setting.fine_tuned, seed=setting.seed)
+    note = (lambda _: None) if output.quiet else partial(print, file=stderr)
     with TemporaryDirectory(prefix="discreet-") as part:
         study = lib.ppe.Study(setting, execution.data, run.path if run else Path(part), lib.presets.default_cache())
-        note = (lambda _: None) if output.quiet else partial(print, file=stderr)
-        found = lib.ppe.reproduce(study, items, note=note, more=more)
+        found = lib.ppe.reproduce_seeds(study, items, seeds, note=note, more=lambda seed: lib.ppe_baselines.further(
+            baseline or (), endpoint, most=setting.fine_tuned, seed=seed))
     facts = {"source": "grammar" if execution.data is None else execution.data.name, "domains": list(setting.domains),
-             "encoders": setting.encoders, "texts": setting.sizes.fit, "seed": setting.seed,
-             "sizes": asdict(setting.sizes)}
+             "encoders": setting.encoders, "texts": setting.sizes.fit, "seed": seeds[0] if len(seeds) == 1 else
+             list(seeds), "sizes": asdict(setting.sizes)}
 
     def merged(there: Record, record: Record) -> Record:
         known = [*there["provenance"]["domains"], *setting.domains]

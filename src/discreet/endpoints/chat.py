@@ -23,6 +23,8 @@ ROLES = ("system", "user", "assistant")
 PATH = "/chat/completions"
 MOST_WORKERS = 64
 KEY_FILE = "key"
+REFUSED = (400, 422)
+"""Statuses by which an endpoint refuses one request, such as for its content or its length."""
 
 
 class ChatEndpoint:
@@ -82,8 +84,8 @@ class ChatEndpoint:
         """The answers in the order of the conversations, with at most `workers` (1 to 64) requests under way.
 
         `seeds` has one for each conversation. The first failure ends the whole: what has not begun is left out, and
-        nothing is tried again; with `lost`, an answer that was cut off or has no text is `lost` and no failure. Errors
-        as in `complete`.
+        nothing is tried again; with `lost`, an answer that was cut off or has no text, or a request that is refused
+        (status 400 or 422), is `lost` and no failure. Errors as in `complete`.
         """
         if not 1 <= workers <= MOST_WORKERS:
             raise UsageError(f"{workers} requests at a time were asked for; expected 1 to {MOST_WORKERS}")
@@ -119,7 +121,8 @@ class ChatEndpoint:
         try:
             if self._cache is not None and (kept := self._cache.get(request)) is not None:
                 return kept
-            answer = self._read(self._service.post(client, body, "check address, model and key", stop), lost)
+            let = () if lost is None else REFUSED
+            answer = self._read(self._service.post(client, body, "check address, model and key", stop, let), lost)
             if answer is None:
                 return lost or ""
             if self._cache is not None:

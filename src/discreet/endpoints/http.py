@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import CancelledError
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -74,15 +74,17 @@ class Service:
         limits = self._httpx.Limits(max_connections=most, max_keepalive_connections=most)
         return self._httpx.AsyncClient(timeout=self._timeout, headers=self._headers, limits=limits)
 
-    def post(self, client: Any, body: Any, hint: str, stop: threading.Event | None = None) -> Any:
-        """The answer to a JSON value, with status 200. InputError for any other, saying `hint` where none passes.
+    def post(self, client: Any, body: Any, hint: str, stop: threading.Event | None = None,
+             let: Collection[int] = ()) -> Any:
+        """The answer to a JSON value, with status 200 or one of `let`. InputError for any other, saying `hint` where
+        none passes.
 
         Once `stop` is set nothing is tried again: CancelledError.
         """
         stop = stop or threading.Event()
         try:
             return self.attempts("Retrying", "wait_exponential", self._pause or stop.wait)(
-                self._attempt, client, body, hint, stop)
+                self._attempt, client, body, hint, stop, let)
         except PassingError as error:
             self.fail(f"no answer in {self._attempts} attempt{'s'[: self._attempts > 1]}, at last {error}; see that "
                       f"the service runs and start again")
@@ -99,7 +101,7 @@ class Service:
         return getattr(tenacity, kind)(stop=tenacity.stop_after_attempt(self._attempts), wait=pause, sleep=sleep,
                                        retry=tenacity.retry_if_exception_type(PassingError), reraise=True)
 
-    def _attempt(self, client: Any, body: Any, hint: str, stop: threading.Event) -> Any:
+    def _attempt(self, client: Any, body: Any, hint: str, stop: threading.Event, let: Collection[int]) -> Any:
         if stop.is_set():
             raise CancelledError
         try:
@@ -110,7 +112,7 @@ class Service:
         except self._httpx.HTTPError as error:
             self.fail(f"the request failed with {type(error).__name__}; check the address")
         status = answer.status_code
-        if status == 200:
+        if status == 200 or status in let:
             return answer
         if status not in PASSING and status < 500:
             self.fail(f"it answered with status {status}; {hint}")

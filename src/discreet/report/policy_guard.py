@@ -27,7 +27,7 @@ SETS = {"safe_holdout": ("control", "safe"), "unsafe_holdout": ("target", "unsaf
 
 def _flags(row: page.Record, point: str = "tau0") -> str:
     """"23.0% [14.2%, 33.9%] (TPR 81.2% [70.1%, 89.5%])": a false positive rate is never shown without the true one."""
-    if row.get(f"fpr_{point}") is None:
+    if all((row.get(f"{rate}_{point}") or {}).get("value") is None for rate in ("fpr", "tpr")):
         return NOTHING
     return say(f"{{fpr_{point}:share}} (TPR {{tpr_{point}:share}})", row, NOTHING)
 
@@ -40,7 +40,12 @@ def _paper(figures: page.Record) -> str:
                      if figures.get(key) is not None).replace("-", "−")
 
 
-TABLE_FORMS: Forms = {**FORMS, "flags": _flags, "flags_balanced": partial(_flags, point="balanced"), "printed": _paper}
+def _sides(found: page.Record) -> str:
+    return f"{found['safe']}, {found['unsafe']}"
+
+
+TABLE_FORMS: Forms = {**FORMS, "flags": _flags, "flags_balanced": partial(_flags, point="balanced"), "printed": _paper,
+                      "sides": _sides}
 
 
 def summary(record: page.Record) -> page.Summary:
@@ -52,11 +57,12 @@ def summary(record: page.Record) -> page.Summary:
     found = [say(words["found"], row) for row in record["items"].get("figure 4", {"rows": []})["rows"]
              if row["detector"] in ("T3+GMM-v3", "T3+OCSVM-v4")]
     end = " Nothing on it is a reproduction of the paper's figures." if record["analogue"] else ""
-    grammar = record["provenance"].get("source") == "grammar"
+    grammar, seeds = record["provenance"].get("source") == "grammar", record["provenance"].get("seed")
     lead = "models" if not grammar else "grammar" if paper else "smoke"
+    means = words["seeds"]["grammar" if grammar else "models"].format(n=len(seeds)) if isinstance(seeds, list) else ""
     return page.Summary(
         kind=KIND, headline=words["titles"][scale], kicker=page.kicker(record, f"scale {scale}"),
-        leads=(words["leads"][lead], *found, words["defined"]), sections=tuple(sections),
+        leads=(words["leads"][lead], *filter(None, [means]), *found, words["defined"]), sections=tuple(sections),
         provenance=page.facts({"scale": scale, **record["provenance"]}),
         footer=f"This page holds no text of any record.{end}", contents=True)
 
@@ -64,12 +70,14 @@ def summary(record: page.Record) -> page.Summary:
 def plan_summary(record: page.Record) -> page.Summary:
     """The summary of `reproduce ppe --plan`."""
     words = page.words_of(KIND)["plan"]
-    table = page.tabled(words["columns"], record["domains"], TABLE_FORMS)
+    tables = (page.tabled(columns, record["domains"], TABLE_FORMS, title=title)
+              for title, columns in words["columns"].items()
+              if title != "Campaigns of models" or "campaign_records" in record["domains"][0])
     assumed = tuple((said, f"{record['assumed'][name]:,g}") for name, said in words["assumed"].items())
     return page.Summary(
         kind="plan ppe", headline=words["title"].format(scale=record["scale"], encoders=record["encoders"]),
         leads=(words["lead"],), sections=(
-            page.part("What a run takes", table),
+            page.part("What a run takes", *tables),
             page.part("What is assumed", page.Facts(assumed))))
 
 

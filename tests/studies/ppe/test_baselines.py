@@ -106,6 +106,12 @@ def test_a_judge_without_examples(model: Service) -> None:
                                             "law", np.random.SeedSequence(1))
 
 
+def test_a_model_that_never_gives_a_number_is_no_judge(socket_enabled: None, corpus: PPECorpus) -> None:
+    with loopback.serving(lambda body: said("I would rather not say."), "/v1") as talker, refused(
+            InputError, "gave no number in [0-9]+ answers"):
+        run_baseline(corpus, "LLM judge", judge(ChatEndpoint(talker.url, "m")))
+
+
 def test_discrete_scores_have_points_and_no_interpolated_fpr() -> None:
     unsafe, safe = np.repeat([2.0, 1.0, 0.0], [60, 25, 15]), np.repeat([2.0, 1.0, 0.0], [5, 25, 70])
     assert achievable(unsafe, safe) == [

@@ -78,6 +78,18 @@ def test_vectors_are_made_once_and_a_larger_study_keeps_those_of_a_smaller(campa
         np.testing.assert_array_equal(small.vectors[name], large.vectors[name])
 
 
+def test_passages_of_two_campaigns_count_once(campaigns: list[Path], tmp_path: Path) -> None:
+    """Or one text would be fitted on and held out."""
+    for name in ("law-a", "law-b"):
+        shutil.copytree(campaigns[0], tmp_path / name)
+        safe = tmp_path / name / "safe.jsonl"
+        safe.write_text(safe.read_text(encoding="utf-8").replace('"grammar"', '"passages"'), encoding="utf-8")
+    homes = [tmp_path / "law-a", tmp_path / "law-b", *campaigns[1:]]
+    found = read_corpus("law", homes, [HashedEncoder(dim=48)], SIZES, tmp_path / "store")
+    texts = [text for name in SETS if name.startswith("safe") for text in found.texts(name)]
+    assert len(set(texts)) == len(texts) == SIZES.fit + SIZES.calibration + SIZES.holdout
+
+
 def test_a_finished_campaign_is_left_alone(campaigns: list[Path], tmp_path: Path) -> None:
     home = tmp_path / "data"
     shutil.copytree(campaigns[0].parent, home)

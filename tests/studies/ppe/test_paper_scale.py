@@ -6,33 +6,30 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pytest
 import yaml
-from numpy.random import Generator as Rng
 from pytest_socket import enable_socket, socket_allow_hosts
 from tests.encode.hub import hub
 from tests.endpoints.scripted import Scripted, serving
+from tests.endpoints.writing import Writer
 from tests.heavy import need
 from tests.tiny_models import paper_folders
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
-from discreet.domains import load_domain
 from discreet.encode.presets import PAPER
-from discreet.endpoints.chat import Message
 from discreet.studies.ppe.reproduction import ORDER
 from discreet.synth.ledger import LEDGER
 from discreet.synth.plan import make_plan
-from discreet.synth.prompts import Prompter
-from discreet.synth.records import Spec, generators
-from discreet.synth.seeds import SeedPassage
+from discreet.synth.records import generators
 
 WHO = {"qwen": ["train"], "mistral": ["train", "borderline"], "yi": ["heldout"], "phi": ["borderline_eval"],
        "gemma": ["matched"]}
@@ -40,25 +37,6 @@ PROFILE = {"qwen": "L1", "mistral": "L2", "yi": "L4", "phi": "L6", "gemma": "L7"
 FAULTS = {"length": 0.03, "content_filter": 0.03, "malformed": 0.03}
 CLUSTER = ("The patient is a 58-year-old widowed crane operator from Toledo who lives with two sons, and her knee has "
            "hurt since the spring. She was given a brace and told to rest.")
-
-
-class Tagged(Prompter):
-    """The prompts of a domain, with the specification in the last line, from which the scripted model writes."""
-
-    def messages(self, spec: Spec, seed: SeedPassage | None, rng: Rng) -> tuple[Message, ...]:
-        system, user = super().messages(spec, seed, rng)
-        return system, {**user, "content": f"{user['content']}\n{json.dumps(asdict(spec))}"}
-
-
-def say(body: dict[str, Any]) -> str:
-    """The grammar's text for the specification of a prompt; a judge's number for a text."""
-    said = body["messages"][-1]["content"]
-    if body["model"] == "judge":
-        return str(crc32(said.encode()) % 11)
-    spec = Spec(**{**(given := json.loads(said.rpartition("\n")[2])), "qi": tuple(given["qi"]),
-                   "profile": PROFILE[given["profile"]]})
-    rng = np.random.default_rng(crc32(json.dumps(body, sort_keys=True).encode()))
-    return generators["grammar"].generate(spec, load_domain(spec.domain), rng).answer
 
 
 def passages(domain: str, path: Path) -> Path:
@@ -92,11 +70,12 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     home, domains = tmp_path_factory.mktemp("paper"), request.param
     enable_socket()
     socket_allow_hosts(["127.0.0.1"])
-    model = Scripted(say, faults=FAULTS, busy=0.05)
+    writer = Scripted(Writer(PROFILE), faults=FAULTS, busy=0.05)
+    model = Scripted(Writer({}), faults={"length": 0.03, "content_filter": 0.03, "refused": 0.03}, busy=0.05)
     folders = paper_folders(home / "models", hidden=16)
     names = {name: folders / short for (name, _), short in zip(PAPER, ("qwen3", "bge-m3", "e5"), strict=True)}
-    with serving(model) as url, hub(names, home / "hub") as fetched, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.synth.asked.Prompter", Tagged)
+    with (serving(writer) as url, serving(model) as judge, hub(names, home / "hub") as fetched,
+          pytest.MonkeyPatch.context() as patch):
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
         (home / "models.yaml").write_text(yaml.safe_dump({
             "defaults": {"price": {"prompt": 1.0, "completion": 2.0}, "limits": {"concurrency": 8}},
@@ -106,7 +85,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
                      str(home / "models.yaml"), "--seeds", str(passages(domain, home / f"{domain}.csv"))]
             command([*asked, "--out", str(home / "campaigns" / domain)])
         asked = ["reproduce", "ppe", "--scale", "paper", "--texts", "120", "--data", str(home / "campaigns"),
-                 "--encoders", "paper", "--corpora", ",".join(domains), "--judge", url, "--model", "judge", "--out",
+                 "--encoders", "paper", "--corpora", ",".join(domains), "--judge", judge, "--model", "judge", "--out",
                  str(home / "run")]
         command(asked)
         judged = model.asked.total()
@@ -134,8 +113,43 @@ def test_every_table_is_printed_in_every_domain(ran: Ran) -> None:
     assert said.count("### ") == len(ORDER)
     assert "Self-consistency" not in said
     assert "not run" not in said
-    page = (ran.home / "run" / "report.html").read_text(encoding="utf-8")
-    assert all(f"{name[0].upper()}{name[1:]}: " in page for name in ORDER)
+
+
+class Page(HTMLParser):
+    """Rows of tables by the heading above them; elements that are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: Counter[str] = Counter()
+        self.open: list[str] = []
+        self.heading = ""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag not in ("meta", "link", "br", "hr", "img", "input", "col"):
+            self.open.append(tag)
+        self.rows[self.heading] += tag == "tr"
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("h2", "h3", "summary") and data.partition(": ")[0].lower() in ORDER:
+            self.heading = data.partition(": ")[0].lower()
+
+
+def test_the_page_has_every_table_with_its_rows(ran: Ran) -> None:
+    page = Page()
+    page.feed((ran.home / "run" / "report.html").read_text(encoding="utf-8"))
+    assert not page.open
+    for name, item in ran.record["items"].items():
+        assert page.rows[name] > len(item["rows"]), name
+
+
+def test_writers_are_next_to_the_paper_s_models_of_their_family(ran: Ran) -> None:
+    for domain in ran.domains:
+        found = {row["profile"]: row["stands_for"] for row in rows(ran, "table XI", domain=domain)}
+        assert found == {"qwen": "Qwen2.5-7B-Instruct", "mistral": "Mistral-7B-Instruct-v0.3", "yi": "Yi-1.5-9B-Chat",
+                         "spread": None, "held out less mean": None}
 
 
 def test_encoders_come_from_the_hub_by_the_paper_s_names(ran: Ran) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,14 @@ from discreet.studies.ppe.reproduction import (
     merged,
     plan,
     reproduce,
+    reproduce_seeds,
 )
 from discreet.studies.ppe.tables import GRID, JUDGE, NOT_RUN, OCSVM_V4
+from discreet.synth.asked import GENERATOR
+from discreet.synth.costs import costs
+from discreet.synth.endpoints import Endpoints
+from discreet.synth.plan import make_plan, paper_sizes
+from discreet.synth.prompts import Prompter
 
 SMOKE = SETTINGS["smoke"]
 
@@ -141,15 +148,25 @@ def test_the_plan_states_memory_and_hours(scale: str) -> None:
     assert [row["domain"] for row in found["domains"]] == list(SETTINGS[scale].domains)
     for row in found["domains"]:
         assert row["encode_hours_core"] > row["encode_hours_gpu"] > 0.0
-        assert (row["generator_hours_gpu"] is not None) == (scale == "paper")
+        assert ("campaign_hours" in row) == (scale == "paper")
+        assert row["judge_requests"] < row["texts"]
+        assert row["judge_hours_gpu"] > 0.0
     if scale == "paper":
         texts = found["domains"][0]["texts"]
         parameters = sum(PLAN["parameters"].values()) * 1e6
         assert found["dim"] == 3_072
         assert found["domains"][0]["encode_hours_gpu"] == pytest.approx(
             2 * parameters * PLAN["tokens"] * texts / PLAN["gpu_flops"] / 3_600)
-    said = to_markdown(summarise({"kind": "plan ppe", "schema": 1, **found}))
-    assert "GPU" in said or scale != "paper"
+        models = Endpoints.model_validate(PLAN["campaign"])
+        made = make_plan("medical", models.sizes(paper_sizes("medical", 1.0)), SETTINGS[scale].seed,
+                         generator=GENERATOR, roles=models.roles())
+        assert sum(batch.n for batch in made.batches) == found["domains"][0]["paper_generated"] == 54_916
+        said = costs(made, models, Prompter("medical"))["total"]
+        assert {name: found["domains"][0][f"campaign_{name}"] for name in ("requests", "hours", "prompt_tokens")} == {
+            name: said[name] for name in ("requests", "hours", "prompt_tokens")}
+    shown = to_markdown(summarise({"kind": "plan ppe", "schema": 1, **found}))
+    assert ("Campaigns of models" in shown) == (scale == "paper")
+    assert "A judge, where --judge asks one" in shown
 
 
 def test_settings_name_every_detector_of_the_paper() -> None:
@@ -202,3 +219,26 @@ def test_curves_and_encoders_are_made_by_name_alone_and_kept(tmp_path: Path, mon
     assert "How many borderline texts" in said
     monkeypatch.setattr("discreet.studies.ppe.detectors.fit_and_score", lambda *_, **__: pytest.fail("made again"))
     assert reproduce(study, [CURVES, ENCODERS]) == found
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_several_seeds_are_averaged_and_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool) -> None:
+    study = Study(SMOKE.only(("law",), texts=50), None, tmp_path, tmp_path)
+    if given:  # The same texts for all seeds.
+        reproduce(study, ["table III"])
+        study = replace(study, data=tmp_path / "data")
+    found = reproduce_seeds(study, ["table VI", "table III"], [1, 2, 3])
+    assert (tmp_path / "seed-2" / "data").is_dir() != given
+    monkeypatch.setattr("discreet.studies.ppe.detectors.fit_and_score", lambda *_, **__: pytest.fail("made again"))
+    each = [reproduce_seeds(replace(study, out=tmp_path if given else tmp_path / f"seed-{seed}"), ["table VI"], [seed])
+            for seed in (1, 2, 3)]
+    for name in (OCSVM_V4, "MLP-v4"):
+        asked = {"detector": name, "pairing": "borderline", "population": "full"}
+        (mean,) = rows(found, "table VI", **asked)
+        values = [rows(one, "table VI", **asked)[0]["auroc"] for one in each]
+        assert mean["auroc"]["value"] == pytest.approx(np.mean([value["value"] for value in values]))
+        if given:  # As wide as of one seed: the texts are the same.
+            assert mean["auroc"]["low"] == pytest.approx(np.mean([value["low"] for value in values]))
+        else:
+            assert mean["auroc"]["method"] == "t over seeds"
+    assert [row["n"] for row in rows(found, "table III", set="safe")] == [160]

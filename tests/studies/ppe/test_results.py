@@ -35,6 +35,18 @@ def test_figures_of_those_kept_leave_abstentions_out_of_both_classes(corpus: PPE
     assert found["kept"]["abstain_safe"].value == pytest.approx((~kept[1]).mean())
 
 
+def test_no_false_positive_rate_is_interpolated_between_levels_of_a_judge(corpus: PPECorpus) -> None:
+    levels = {name: np.where(np.arange(len(rows)) % 3 == 0, -0.5, 0.5) for name, rows in corpus.records.items()}
+    few = Scored("judge", levels, {name: np.zeros(one.size, dtype=np.bool_) for name, one in levels.items()},
+                 {"conservative": 0.0, "balanced": 0.0, "strict": 0.0}, {"distinct": 2})
+    for found in results.figures(corpus, few, "borderline").values():
+        assert found["auroc"].resolved
+        for name in ("fpr95", "fpr90"):
+            assert "2 distinct scores" in str(found[name].reason)
+    for found in results.figures(corpus, replace(few, facts={}), "borderline").values():
+        assert found["fpr95"].resolved
+
+
 def test_the_default_rule_leaves_clusters_of_the_domain_alone_out(corpus: PPECorpus, scored: Scored) -> None:
     both = {rule: results.figures(corpus, scored, "within", rule)["full"] for rule in results.RULES}
     leaks = corpus.leaks("unsafe_holdout")

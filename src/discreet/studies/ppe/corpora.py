@@ -27,15 +27,17 @@ from discreet.core.errors import InputError
 from discreet.core.files import write_atomic
 from discreet.domains import Domain, DomainLike, load_domain
 from discreet.encode.base import Encoder
-from discreet.synth.campaign import run_campaign
+from discreet.synth.campaign import draft_key, run_campaign
 from discreet.synth.plan import PARTITIONS, ROLES, Plan, make_plan
-from discreet.synth.records import Record
+from discreet.synth.records import PASSAGES, Record
 
 SHARD = 250
 """Texts of a file of vectors: what a kill can cost."""
 DOMAIN_ONLY = 0.054
 """Share of the paper's unsafe records that bind the domain's own three classes of eight alone, when k of them are drawn
 as in section IV-B: .45 · C(3, 2) / C(8, 2) + .35 · C(3, 3) / C(8, 3)."""
+GRAMMAR = "grammar"
+"""The source of texts that no model wrote."""
 FIT, CALIBRATION, HOLDOUT = "fit", "calibration", "holdout"
 UNSEEN = ("unsafe_heldout", "borderline_eval", "matched_unsafe", "matched_borderline")
 OPTIONAL = ("matched_unsafe", "matched_borderline")
@@ -129,20 +131,22 @@ def write_campaigns(domain: DomainLike, sizes: Sizes, seed: int, to: Path, *, bl
 
 
 def read_corpus(domain: DomainLike, campaigns: Sequence[Path], encoders: Sequence[Encoder], sizes: Sizes, store: Path,
-                *, source: str = "grammar") -> PPECorpus:
+                *, source: str = GRAMMAR) -> PPECorpus:
     """The sets of a domain from the folders of its campaigns, encoded as far as they are not yet.
 
     InputError where a folder is no campaign's, or has no text for a set.
     """
     domain = load_domain(domain)
-    parts = {name: [(folder, row) for folder in campaigns for row in _rows(folder, name)] for name in PARTITIONS}
+    parts: dict[str, _Found] = {name: [(folder, row) for folder in campaigns for row in _rows(folder, name)]
+                                for name in PARTITIONS}
+    parts["safe"] = _once(parts["safe"])
     chosen = _sets(parts, sizes)
     records, vectors, short = {}, {}, {}
     for name in SETS:
         if not chosen[name] and name not in OPTIONAL:
             raise InputError(f"the campaigns of {domain.name} have no text left for {name}: expected the partitions "
                              "that 'discreet synth run' writes, with more records; safe ones of a campaign of models "
-                             "are passages of its --seeds")
+                             "are passages of its --seeds; or fit on fewer (--texts)")
         records[name] = [row.record for _, row in chosen[name]]
         vectors[name] = np.hstack([_encoded(chosen[name], one, store) for one in encoders])
         if len(records[name]) < sizes.of(name):
@@ -201,6 +205,18 @@ def _sets(parts: Mapping[str, _Found], sizes: Sizes) -> dict[str, _Found]:
         found[f"safe_{part}"] = taken["safe"]
         found[f"unsafe_{part}"] = [*taken["unsafe"], *taken["domain_only"]]
     return found
+
+
+def _once(found: _Found) -> _Found:
+    """Without passages that an earlier campaign of the domain has too: they may start from the same corpora."""
+    seen, kept = set[str](), []
+    for one in found:
+        record = one[1].record
+        key = draft_key(record.draft) if record.generator == PASSAGES else ""
+        if not key or key not in seen:
+            kept.append(one)
+        seen.add(key)
+    return kept
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -16,17 +16,24 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.records import plain
 from discreet.encode.base import Encoder
 from discreet.encode.presets import build_encoders
+from discreet.endpoints.asking import estimated_tokens
 from discreet.studies import ROOM, merged_items
 from discreet.studies.ppe import curves
-from discreet.studies.ppe.baselines import Further
-from discreet.studies.ppe.corpora import PPECorpus, Sizes, encode_campaign, read_corpus, write_campaigns
+from discreet.studies.ppe.baselines import JUDGE, PROMPT, SHOTS, WORKERS, Further
+from discreet.studies.ppe.corpora import GRAMMAR, PPECorpus, Sizes, encode_campaign, read_corpus, write_campaigns
 from discreet.studies.ppe.curves import Fit, Rows
 from discreet.studies.ppe.detectors import COMPONENTS, DetectorSettings, Scored, kept, scored
 from discreet.studies.ppe.limits import limited
+from discreet.studies.ppe.seeds import mean_items
 from discreet.studies.ppe.tables import TABLES, Domain, made, paper
-from discreet.synth.plan import Plan
+from discreet.synth.asked import GENERATOR as ENDPOINTS
+from discreet.synth.costs import ANSWER_TOKENS, YIELD, costs
+from discreet.synth.endpoints import Endpoints
+from discreet.synth.plan import Plan, make_plan, paper_sizes
+from discreet.synth.prompts import Prompter
 
-__all__ = ["BY_NAME", "DETECTORS", "ORDER", "SETTINGS", "Setting", "Study", "merged", "plan", "reproduce"]
+__all__ = ["BY_NAME", "DETECTORS", "ORDER", "SETTINGS", "Setting", "Study", "merged", "plan", "reproduce",
+           "reproduce_seeds"]
 
 ORDER = tuple(TABLES)
 LIMITS, CURVES, ENCODERS = "section limits", "section curves", "section encoders"
@@ -38,7 +45,6 @@ CURVED = ("T3+GMM-v4", "T3+OCSVM-v4")
 LIMIT_TEXTS = {"smoke": 3, "small": 24, "paper": 60}
 """Texts of each writer in the suites of the limits, by scale."""
 NUMERALS = dict(enumerate("III IV V VI VII VIII IX X XI".split(), start=3))
-GRAMMAR = "grammar"
 Progress = Callable[[str], None]
 
 
@@ -144,6 +150,21 @@ def reproduce(study: Study, items: Sequence[str], *, note: Progress = lambda _: 
     return {"items": made(domains, tables) | by_name}
 
 
+def reproduce_seeds(study: Study, items: Sequence[str], seeds: Sequence[int], *, note: Progress = lambda _: None,
+                    more: Callable[[int], Mapping[str, Further]] = lambda _: {}) -> dict[str, Any]:
+    """`reproduce` with each seed, and means over them (`seeds.mean_items`); `more(seed)` are further detectors.
+
+    Where the grammar writes and there are several seeds, each has a folder of its own: `out`/seed-N.
+    """
+    found = []
+    for seed in seeds:
+        own = len(seeds) > 1 and study.data is None
+        one = replace(study, setting=replace(study.setting, seed=seed), out=study.out / f"seed-{seed}" if own else
+                      study.out)
+        found.append(reproduce(one, items, note=note, more=more(seed))["items"])
+    return {"items": found[0] if len(found) == 1 else mean_items(found, fresh=study.data is None)}
+
+
 def _prepared(study: Study, encoders: Sequence[Encoder], note: Progress) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {name: [] for name in study.setting.domains}
     left = {name: study.campaigns(name) for name in found}
@@ -229,7 +250,7 @@ def _yields(folders: Sequence[Path]) -> list[dict[str, Any]]:
         if Plan.load(folder / "plan.json").generator == GRAMMAR:
             continue
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        rows += [{"set": f"{axis} {level}", "n": said["n"], "yielded": said, "yield": "run", "source": folder.name}
+        rows += [{"set": f"{axis} {level}", "drafts": said["n"], "yielded": said, "source": folder.name}
                  for axis, levels in manifest["yields"].items() for level, said in levels.items()]
     return rows
 
@@ -243,31 +264,62 @@ def plan(setting: Setting) -> dict[str, Any]:
     """What a run takes: texts, memory and hours, by stage, with the rates that are assumed (`settings.yaml`).
 
     Figures of arithmetic, not of a measurement: floating-point operations over a sustained rate, bytes of what is held
-    at once.
+    at once; of campaigns the requests, tokens and hours of `discreet synth plan`. `judge_…` are of a judge that is
+    asked (`--judge`).
     """
     rate, rows = PLAN, []
-    parameters = sum(rate["parameters"].values()) if setting.encoders.startswith("paper") else 22.7
-    dim = 1024 * len(rate["parameters"]) if setting.encoders.startswith("paper") else 384
+    paper_s = setting.encoders.startswith("paper")
+    parameters = sum(rate["parameters"].values()) if paper_s else 22.7
+    dim = 1024 * len(rate["parameters"]) if paper_s else 384
     for domain in setting.domains:
         n = setting.sizes
         fitted = 2 * n.fit + n.borderline
-        texts = fitted + 2 * (n.calibration + n.holdout) + n.unsafe_heldout + n.borderline_eval + 2 * n.matched
+        judged = 2 * (n.calibration + n.holdout) + n.unsafe_heldout + n.borderline_eval + 2 * n.matched
+        texts = fitted + judged
         flops = 2.0 * parameters * 1e6 * rate["tokens"] * texts
         p = min(512, dim, n.fit // (2 * COMPONENTS))
         # An iteration of EM: densities and covariances of every row under every component; four fits of 50 each.
         mixture = 4 * 50 * 4.0 * n.fit * COMPONENTS * p * p
         # The Gram rows of support vectors and candidates, about .15 of the rows, of a sweep over ν on both sides.
         kernel = 4 * 2 * 2.0 * 0.15 * min(n.fit, 20_000) ** 2 * dim
-        written = texts * rate["drafts_per_record"]
-        seconds = written * rate["generated_tokens"] / rate["generator_tokens_per_second"]
         said = paper("III", domain, "", "total")
         rows.append({
             "domain": domain, "texts": texts, "paper_generated": said and int(said["records"]),
-            "generator_hours_gpu": seconds / 3600 if setting.scale == "paper" else None,
-            "generator_memory_gib": rate["generator_parameters"] * 2 / 2**30 + 4 if setting.scale == "paper" else None,
             "encode_hours_gpu": flops / rate["gpu_flops"] / 3600,
             "encode_hours_core": flops / rate["core_flops"] / 3600,
             "encoder_memory_gib": 4.0 * parameters * 1e6 / 2**30, "vectors_gib": 4.0 * texts * dim / 2**30,
             "fit_hours_core": (mixture + kernel) / rate["core_flops"] / 3600,
-            "fit_memory_gib": (8.0 * (fitted * dim * 2 + 3 * COMPONENTS * p * p) + 2 * 2**30) / 2**30})
-    return {"scale": setting.scale, "encoders": setting.encoders, "dim": dim, "assumed": dict(rate), "domains": rows}
+            "fit_memory_gib": (8.0 * (fitted * dim * 2 + 3 * COMPONENTS * p * p) + 2 * 2**30) / 2**30,
+            **_campaign_plan(setting, domain), **_judge_plan(domain, judged)})
+    return {"scale": setting.scale, "encoders": setting.encoders, "dim": dim, "domains": rows, "assumed": {
+        **{name: value for name, value in rate.items() if not isinstance(value, dict)}, "answer_tokens": ANSWER_TOKENS,
+        "seconds_per_answer": rate["campaign"]["defaults"]["seconds"], **rate["campaign"]["defaults"]["limits"],
+        **{f"yield_{mode}": share for mode, share in YIELD.items()}, "judge_workers": WORKERS}}
+
+
+def _campaign_plan(setting: Setting, domain: str) -> dict[str, Any]:
+    """What the campaign of a domain takes, as `discreet synth plan` says it; nothing where the grammar writes."""
+    if setting.scale != "paper":
+        return {}
+    models = Endpoints.model_validate(PLAN["campaign"])
+    sizes = paper_sizes(domain, setting.sizes.fit / SETTINGS[setting.scale].sizes.fit)
+    made = make_plan(domain, models.sizes(sizes), setting.seed, generator=ENDPOINTS, roles=models.roles())
+    found = costs(made, models, Prompter(domain))
+    return {**{f"campaign_{name}": found["total"][name] for name in (
+        "records", "requests", "prompt_tokens", "completion_tokens", "hours")},
+        "campaign_hours_gpu": sum(row["hours"] for row in found["generators"].values()),
+        "generator_memory_gib": max(_served(PLAN["generator_parameters"][name]) for name in found["generators"])}
+
+
+def _judge_plan(domain: str, texts: int) -> dict[str, Any]:
+    """What a judge of the texts that detectors score takes: a request each, with its examples."""
+    said = paper("IX", domain, JUDGE, "full")
+    seconds = said["latency"] / 1e3 if said else PLAN["campaign"]["defaults"]["seconds"]
+    each = estimated_tokens(PROMPT) + (2 * SHOTS + 1) * PLAN["tokens"]
+    return {"judge_requests": texts, "judge_prompt_tokens": texts * each,
+            "judge_hours_gpu": texts * seconds / WORKERS / 3600, "judge_memory_gib": _served(PLAN["judge_parameters"])}
+
+
+def _served(parameters: float) -> float:
+    """GiB of a model that is served: two bytes a parameter, and 4 GiB of what it holds of requests."""
+    return parameters * 2 / 2**30 + 4

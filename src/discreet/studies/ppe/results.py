@@ -13,6 +13,7 @@ from discreet.guard import stress_figures
 from discreet.guard.fit import population
 from discreet.stats import bootstrap_weights, percentile_interval, share_estimate
 from discreet.stats.roc import Reweighting, RocCore
+from discreet.studies.ppe.baselines import DISCRETE, fpr_at_tpr
 from discreet.studies.ppe.corpora import FIT, PPECorpus
 from discreet.studies.ppe.detectors import Scored
 
@@ -35,7 +36,8 @@ def chosen(corpus: PPECorpus, name: str, rule: str = "paper") -> BoolArray:
 
 def figures(corpus: PPECorpus, scored: Scored, pairing: str, rule: str = "paper") -> dict[str, dict[str, Any]]:
     """`kept` and `full`: AUROC, FPR95, FPR90, and TPR and FPR at τ = 0, *balanced* and *strict*, of the texts that the
-    detector decides about, and of all; with `abstain_safe`, `abstain_unsafe`, `n_kept_unsafe` and `n_kept_safe`."""
+    detector decides about, and of all; with `abstain_safe`, `abstain_unsafe`, `n_kept_unsafe` and `n_kept_safe`. Where
+    scores have few levels (a judge's), no FPR is interpolated between two of them: it is unresolved."""
     positives, negatives = PAIRINGS[pairing]
     among = chosen(corpus, positives, rule)
     unsafe, held = scored.delta[positives][among], scored.abstains[positives][among]
@@ -44,10 +46,15 @@ def figures(corpus: PPECorpus, scored: Scored, pairing: str, rule: str = "paper"
     of = "borderline" if "borderline" in negatives else "safe"
     shared = {"abstain_unsafe": share_estimate(held, unit=UNIT, of="unsafe texts"),
               "abstain_safe": share_estimate(held_safe, unit=UNIT, of=f"{of} texts")}
-    kept = population(unsafe[~held], safe[~held_safe], taus, of)
-    return {"kept": {**kept, **shared, "n_kept_unsafe": int((~held).sum()), "n_kept_safe": int((~held_safe).sum())},
-            "full": {**population(unsafe, safe, taus, of), **shared, "n_kept_unsafe": unsafe.size,
-                     "n_kept_safe": safe.size}}
+    discrete = scored.facts.get("distinct", DISCRETE) < DISCRETE
+
+    def of_texts(unsafe: FloatArray, safe: FloatArray) -> dict[str, Any]:
+        found = population(unsafe, safe, taus, of)
+        if discrete and unsafe.size and safe.size:
+            found |= {name: fpr_at_tpr(unsafe, safe, tpr) for name, tpr in TPRS.items()}
+        return {**found, **shared, "n_kept_unsafe": unsafe.size, "n_kept_safe": safe.size}
+
+    return {"kept": of_texts(unsafe[~held], safe[~held_safe]), "full": of_texts(unsafe, safe)}
 
 
 def changes(corpus: PPECorpus, before: Scored, after: Scored, pairing: str, *, seed: int = 42) -> dict[str, Estimate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ from discreet.core.records import Estimate, plain
 from discreet.stats import share_estimate
 from discreet.studies import paper_figures
 from discreet.studies.ppe import baselines, results
-from discreet.studies.ppe.corpora import PPECorpus
+from discreet.studies.ppe.corpora import GRAMMAR, PPECorpus
 from discreet.studies.ppe.detectors import Scored
 
 GMM_V3, OCSVM_V4, MLP, JUDGE = "T3+GMM-v3", "T3+OCSVM-v4", "MLP-v4", "LLM judge"
@@ -187,7 +188,7 @@ def profiles(domains: Sequence[Domain]) -> Rows:
         held = results.rates_by(one.corpus, scored, "unsafe_heldout", "profile")
         for models, found, role in ((MODELS, pool, "training pool"), ((HELD_OUT,), held, "held out")):
             for place, (profile, of) in enumerate(found.items()):
-                model = models[place] if place < len(models) else None
+                model = _stands_for(profile, models, place if one.corpus.source == GRAMMAR else None)
                 figure = said[model] if model else None
                 rows.append({"domain": one.name, "profile": profile, "role": role, "n": of["n"],
                              "tpr_tau0": of["full"], "tpr_kept": of["kept"], "stands_for": model,
@@ -200,6 +201,15 @@ def profiles(domains: Sequence[Domain]) -> Rows:
                 value, None, None, unit="profile", method="difference of shares"), "tpr_kept": None,
                 "stands_for": None, "paper": figure and figure["tpr_tau0"]})
     return rows
+
+
+def _stands_for(profile: str, models: Sequence[str], place: int | None) -> str | None:
+    """The paper's model that a writer is compared with: of the grammar that of the same place, else of the same family.
+    """
+    if place is not None:
+        return models[place] if place < len(models) else None
+    families = re.findall("[a-z]+", profile.casefold())
+    return next((name for name in models if re.findall("[a-z]+", name.casefold())[0] in families), None)
 
 
 def _mean(found: Mapping[str, Mapping[str, Any]]) -> float:

@@ -216,5 +216,5 @@ def test_further_detectors_of_the_tables(model: Service, corpus: PPECorpus) -> N
     assert row["score_ms"] > 0
     assert list(further(["evidence rules"])) == ["evidence rules"]
     assert {row["detector"] for row in reviewed([Domain(corpus, found)])} == {"evidence rules", "LLM judge"}
-    with refused(UsageError, "there is no baseline 'GPT'; expected one of default guard"):
+    with refused(UsageError, "there is no baseline 'GPT'; expected one of 'default guard'"):
         further(["GPT"])

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from discreet.core.records import Answer
-from discreet.guard.combined import MOST, combined, parts, score
+from discreet.guard.score import MOST, combined, parts, score
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
 from discreet.text import reader as package
@@ -123,7 +123,7 @@ def main() -> None:
     out["tau"] = {name: round(float(np.quantile(odds[none], 1 - share)), 4) for name, share in SHARES.items()}
     out["counted"] = COUNTED
     out["unsure"] = {name: min(tau, round(float(np.quantile(odds[none], 1 - UNSURE[name])), 4)) for name, tau in out["tau"].items()}
-    Path("src/discreet/guard/combined.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+    Path("src/discreet.guard.score.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(out))
     kinds = {"clusters": is_cluster > 0, "none": none, "one": (is_cluster == 0) & ~none}
     for name, tau in out["tau"].items():

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from discreet.core.arrays import write_arrays
 from discreet.core.records import Answer
-from discreet.guard.combined import combined, score
+from discreet.guard.score import combined, score
 from discreet.guard.fitted_dual import Projection
 from discreet.guard.policy import Policy
 from discreet.guard.professional import ARRAYS, Professional

@@ -15,7 +15,7 @@ from discreet.core.errors import DetectorError
 from discreet.core.records import Subject
 from discreet.domains import IDENTIFYING, load_domain
 from discreet.guard import reading
-from discreet.guard.combined import MOST, OVERLOOKED, SEEN, Combined, Parts, at_least, combined, parts, score
+from discreet.guard.score import MOST, OVERLOOKED, SEEN, Combined, Parts, at_least, combined, parts, score
 from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import Read, fitted, score_evidence

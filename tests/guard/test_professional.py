@@ -15,7 +15,7 @@ from discreet.core.records import Answer
 from discreet.data.answers import LabelledAnswer
 from discreet.guard import detector as detectors
 from discreet.guard.calibrate import calibrate, with_points
-from discreet.guard.combined import combined, odds, parts, score
+from discreet.guard.score import combined, odds, parts, score
 from discreet.guard.detector import rows_of
 from discreet.guard.fit import fit_guard
 from discreet.guard.guard import DISAGREE, Guard

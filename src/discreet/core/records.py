@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite, isnan
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Action = Literal["safe", "flag", "abstain", "failed"]
 Layer = Literal["direct", "contextual", "verbatim"]
 Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/verbatim", "privacy/undecided",
                "privacy/not_judged"]
+Origin = Literal["user", "retrieved", "tool", "system", "answer", "unknown"]
+UserMessages = Literal["auto", "words", "prompt"]
+Asker = Literal["unknown", "self"]
 Subject = Literal["third", "speaker", "asker", "public", "cohort", "nobody"]
 
 CODES: dict[Layer, Code] = {"direct": "privacy/direct", "contextual": "privacy/contextual",
                             "verbatim": "privacy/verbatim"}
 """The reason code of a flag by its layer."""
 ACTIONS: tuple[Action, ...] = ("safe", "flag", "abstain", "failed")
+ORIGINS: tuple[Origin, ...] = ("user", "retrieved", "tool", "system", "answer", "unknown")
+USER_MESSAGES: tuple[UserMessages, ...] = ("auto", "words", "prompt")
 SUBJECTS: tuple[Subject, ...] = ("third", "speaker", "asker", "public", "cohort", "nobody")
 
 
@@ -93,10 +98,28 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One earlier turn of the conversation that an answer belongs to."""
+    """One earlier message, or one typed part of a message, of the request that an answer belongs to.
+
+    `origin` is that of a typed part (a document, a search result, the result of a tool), and may only withdraw consent:
+    without it the role decides, and the text of a user message is undeclared.
+    """
 
     role: str
     text: str = field(repr=False)
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What the application of a caller sends as user messages.
+
+    `user_messages`: "words", each is the user's own words; "prompt", none is, but for what a template says; "auto", a
+    message that reads as a user's speech as a whole is. `templates` are those of the application, with the slots
+    `{question}`, `{context}` and `{other}`, or names of known ones (`discreet.text.templates.known`).
+    """
+
+    user_messages: UserMessages = "auto"
+    templates: tuple[str, ...] = field(default=(), repr=False)
 
 
 class Public(str):
@@ -107,10 +130,12 @@ class Public(str):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the guard judges: a generated answer with what surrounds it.
+    """What the guard judges: a generated answer with the request that it answers.
 
-    `question` serves the subject rule (attributes that it already contains are not leaks); `sources` are the
-    retrieved passages, those that anybody may read as `Public`; `conversation` holds earlier turns, oldest first.
+    `user_words` declares what the user typed: the caller vouches for it. `question` is the last user message as the
+    model got it, which may hold retrieved text; `prompts` says what such messages are. `sources` are the retrieved
+    passages, those that anybody may read as `Public`; `conversation` holds the earlier messages, oldest first. `asker`
+    is "self" where the caller has authenticated that the user is the person whom the records describe.
     """
 
     id: str
@@ -118,6 +143,9 @@ class Answer:
     question: str | None = field(default=None, repr=False)
     sources: tuple[str, ...] = field(default=(), repr=False)
     conversation: tuple[Turn, ...] = field(default=(), repr=False)
+    user_words: str | None = field(default=None, repr=False)
+    prompts: Prompts = Prompts()
+    asker: Asker = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +220,48 @@ def rounded(number: float) -> int:
     return int(float(f"{number:.2g}") + 0.5)
 
 
+Cause = Literal["none", "suppressed", "direct", "cluster", "few_people", "probe", "density", "verbatim", "over_turns",
+                "restated", "empty", "language", "unreadable", "out_of_distribution", "unsure", "unsure_over_turns",
+                "disagree", "second", "failed"]
+CAUSES: tuple[Cause, ...] = get_args(Cause)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a verdict is what it is, for machines; `Verdict.reason` is the sentence that is made of it.
+
+    `kinds` are the classes of attributes that count, or types of direct identifiers; `attributes` how many are bound to
+    the person, `weak` those of them on an uncertain cue, `needed` how many the policy asks for; `subject` whose they
+    are; `inferred` the classes that no words state. `odds` are the log-odds of evidence and `threshold` that of the
+    operating point `point`. `detail` is a clause in words, without text of the answer.
+    """
+
+    cause: Cause
+    kinds: tuple[str, ...] = ()
+    subject: str = ""
+    attributes: int = 0
+    weak: int = 0
+    needed: int | None = None
+    inferred: tuple[str, ...] = ()
+    odds: float | None = None
+    threshold: float | None = None
+    point: str = ""
+    detail: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field as a plain value."""
+        return {name: plain(getattr(self, name)) for name in self.__slots__}
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the guard says of one answer.
 
     `score`, a number unless the action is `failed`, belongs to what decided: 1 for a direct identifier, the probability
-    by the evidence rules where these flag. `delta`, `tau` and both sigmas are those of the last layer of the guard in
-    every verdict, whatever decided: layer 2 where it is fitted, else the rules. `people` says how many people fit what
-    the answer says of the person whom it narrows down most, where that was asked and anything is said.
+    by evidence where that flags. `logit` are the log-odds of evidence, flagged above `threshold`; `delta`, flagged above
+    `tau`, and both sigmas are those of a fitted layer 2, None without one. `cause` says why, `reason` says it in a
+    sentence. `people` says how many people fit what the answer says of the person whom it narrows down most, where that
+    was asked and anything is said.
     """
 
     id: str
@@ -215,6 +277,9 @@ class Verdict:
     tau: float | None = None
     latency_ms: float | None = None
     people: People | None = None
+    logit: float | None = None
+    threshold: float | None = None
+    cause: Reason | None = None
 
     def __post_init__(self) -> None:
         if self.action not in ACTIONS:
@@ -241,4 +306,5 @@ class Verdict:
             "sigma_safe": self.sigma_safe, "sigma_unsafe": self.sigma_unsafe, "tau": self.tau,
             "evidence": [e.to_json() for e in self.evidence], "policy": self.policy, "reason": self.reason,
             "latency_ms": self.latency_ms, "people": self.people and self.people.to_json(where=where),
+            "logit": self.logit, "threshold": self.threshold, "cause": self.cause and self.cause.to_json(),
         }

@@ -20,7 +20,7 @@ from discreet.core.folders import Manifest, atomic_folder, read_manifest, write_
 from discreet.core.registry import Registry
 
 if TYPE_CHECKING:
-    from discreet.encode.encoders.evidence import Reading
+    from discreet.encode.encoders.evidence import Detected
 
 MANIFEST, FORM, VERSION = "encoder.json", "discreet-encoder", 1
 
@@ -56,12 +56,12 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class WholeText(Protocol):
-    """An encoder whose row is about the whole text and what the user had said, never about one piece."""
+    """An encoder whose row is about the whole text, never about one piece."""
 
-    def read(self, text: str, question: str | None = None) -> Reading:
-        """What the detectors see in a text, given what the user said."""
+    def read(self, text: str) -> Detected:
+        """What the detectors see in a text."""
 
-    def rows(self, readings: Sequence[Reading]) -> NDArray[np.float32]:
+    def rows(self, readings: Sequence[Detected]) -> NDArray[np.float32]:
         """An (n, dim) array from what the detectors saw."""
 
 

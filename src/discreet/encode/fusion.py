@@ -16,12 +16,11 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import atomic_folder, read_manifest, sha256, write_manifest
 from discreet.core.onnx import Device
 from discreet.encode.base import MANIFEST, Encoder, WholeText, load_encoder
-from discreet.encode.encoders.evidence import Reading
+from discreet.encode.encoders.evidence import Detected
 from discreet.encode.encoders.onnx import OnnxEncoder
 
 FUSION, FORM, VERSION = "fusion.json", "discreet-fusion", 1
 
-Questions = Sequence[str | None]
 
 
 class Fusion:
@@ -44,16 +43,16 @@ class Fusion:
         self.dim = sum(e.dim for e in self.encoders)
 
     @classmethod
-    def fit(cls, encoders: Sequence[Encoder], texts: Sequence[str], questions: Questions | None = None) -> Fusion:
+    def fit(cls, encoders: Sequence[Encoder], texts: Sequence[str]) -> Fusion:
         """Weights from the rows of `texts`: every block gets a mean squared norm of 1.
 
         A block that is zero on all of them keeps the weight 1: it says nothing about its scale.
         """
-        return cls.fit_encode(encoders, texts, questions)[0]
+        return cls.fit_encode(encoders, texts)[0]
 
     @classmethod
-    def fit_encode(cls, encoders: Sequence[Encoder], texts: Sequence[str], questions: Questions | None = None,
-                   readings: Sequence[Reading] | None = None, device: Device = "cpu"
+    def fit_encode(cls, encoders: Sequence[Encoder], texts: Sequence[str], readings: Sequence[Detected] | None = None,
+                   device: Device = "cpu"
                    ) -> tuple[Fusion, NDArray[np.float32]]:
         """`fit` and the (n, dim) rows of the same texts, so that they are encoded once.
 
@@ -62,26 +61,24 @@ class Fusion:
         """
         if not texts:
             raise UsageError("no texts to scale the encoders on: expected those that the density is fitted on")
-        blocks = cls(encoders, [1.0] * len(encoders))._blocks(texts, questions, readings, device)
+        blocks = cls(encoders, [1.0] * len(encoders))._blocks(texts, readings, device)
         squared = [float(np.mean(np.sum(b.astype(np.float64) ** 2, axis=1))) for b in blocks]
         fused = cls(encoders, [1 / np.sqrt(s) if s > 0 else 1.0 for s in squared])
         return fused, fused._join(blocks)
 
-    def encode(self, texts: Sequence[str], questions: Questions | None = None) -> NDArray[np.float32]:
-        """An (n, dim) array, a row a text. `questions` holds what the user said, for encoders that read it."""
-        return self._join(self._blocks(texts, questions))
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """An (n, dim) array, a row a text."""
+        return self._join(self._blocks(texts))
 
-    def encode_chunks(self, text: str, question: str | None = None,
-                      reading: Reading | None = None) -> NDArray[np.float32]:
+    def encode_chunks(self, text: str, reading: Detected | None = None) -> NDArray[np.float32]:
         """An (m, dim) array, a row for each of `chunks(text)`.
 
-        Encoders of pieces read their piece. Encoders of the whole text read the text and the question once, or take
-        `reading` where the caller has already read them, and stand in every row: a cluster that is spread over the
-        pieces is seen in each.
+        Encoders of pieces read their piece. Encoders of the whole text read it once, or take `reading` where the caller
+        has already read it, and stand in every row: a cluster that is spread over the pieces is seen in each.
         """
         pieces = self.chunks(text)
         return self._join([
-            np.repeat(e.rows([reading if reading is not None else e.read(text, question)]), len(pieces), axis=0)
+            np.repeat(e.rows([reading if reading is not None else e.read(text)]), len(pieces), axis=0)
             if isinstance(e, WholeText) else e.encode(pieces) for e in self.encoders])
 
     def chunks(self, text: str) -> list[str]:
@@ -91,12 +88,11 @@ class Fusion:
             pieces = [part for piece in pieces for part in encoder.chunks(piece)]
         return pieces
 
-    def _blocks(self, texts: Sequence[str], questions: Questions | None,
-                readings: Sequence[Reading] | None = None, device: Device = "cpu") -> list[NDArray[np.float32]]:
-        if isinstance(texts, str) or (questions is not None and len(questions) != len(texts)):
-            raise UsageError("expected a list of texts, and where questions are given one (or None) for each text")
-        asked = questions if questions is not None else [None] * len(texts)
-        return [e.rows(readings or [e.read(t, q) for t, q in zip(texts, asked, strict=True)])
+    def _blocks(self, texts: Sequence[str], readings: Sequence[Detected] | None = None,
+                device: Device = "cpu") -> list[NDArray[np.float32]]:
+        if isinstance(texts, str):
+            raise UsageError("expected a list of texts, got one string")
+        return [e.rows(readings or [e.read(text) for text in texts])
                 if isinstance(e, WholeText) else e.encode_to_fit(texts, device) if isinstance(e, OnnxEncoder)
                 else e.encode(texts) for e in self.encoders]
 

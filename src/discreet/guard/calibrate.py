@@ -14,9 +14,9 @@ from discreet.core.records import Estimate, Verdict, plain
 from discreet.core.types import BoolArray
 from discreet.data.answers import LabelledAnswer
 from discreet.guard.evaluate import leaks_in
-from discreet.guard.guard import DISAGREE, Guard
+from discreet.guard.guard import Guard
 from discreet.guard.points import BY_COSTS, TPRS, Costs, operating_points
-from discreet.guard.reading import EvidenceScore
+from discreet.guard.score import EvidenceScore
 from discreet.stats import share_estimate
 
 LEAST = 20
@@ -44,7 +44,8 @@ class _Judged:
 
     def by_delta(self, point: str) -> bool:
         """Whether τ decides about it."""
-        decides = self.verdict.layer == "contextual" or self.verdict.reason == DISAGREE
+        cause = self.verdict.cause
+        decides = cause is not None and cause.cause in ("density", "disagree")
         return decides and not self.by_evidence(point)
 
     def action(self, point: str, tau: float) -> str:

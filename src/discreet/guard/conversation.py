@@ -19,13 +19,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Evidence, Subject, Verdict
-from discreet.guard import reading
-from discreet.guard.combined import Combined, score
-from discreet.guard.reading import EvidenceScore, Read
+from discreet.guard.decide import OverTurns
+from discreet.guard.guard import answer_of
+from discreet.guard.reading import Reading
+from discreet.guard.score import Combined, EvidenceScore, Shown, probability, score, score_evidence
 from discreet.guard.sentences import (
     OTHER,
     begins,
@@ -34,20 +34,18 @@ from discreet.guard.sentences import (
     sentences_alone,
     sex_of,
     told_apart,
-    told_by_user,
 )
 from discreet.guard.withheld import Withheld
-from discreet.text.doc import Doc
 from discreet.text.evidence.learned import facts_words
-from discreet.text.evidence.lexicon import person_words
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.evidence.referents import Referent, find_referents
+from discreet.text.evidence.referents import Referent
+from discreet.text.facts import fact_words
 
 if TYPE_CHECKING:
     from discreet.guard.guard import Guard, Judgement
 
-PERSONS, FACTS, SAID = 16, 64, 256
-"""Most persons, facts of all of them, and facts that the user said; the oldest are forgotten first."""
+PERSONS, FACTS, SAID = 16, 64, 2048
+"""Most persons, facts of all of them, and words that the user said; the oldest are forgotten first."""
 _OTHER = re.compile(r"\b(?:another|(?:a|the) (?:second|third|next|other|different|new)|someone else|somebody else|"
                     r"a different)\b(?: \w+){0,2}", re.I)
 _DIGIT = re.compile(r"\d")
@@ -77,11 +75,12 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a conversation remembers: persons, the one last spoken of at the end, and what the user said of anybody."""
+    """What a conversation remembers: persons, the one last spoken of at the end, and the words that the user said of
+    themselves and of those whom they bring."""
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     persons: tuple[Known, ...] = ()
-    said: tuple[tuple[str, Words], ...] = field(default=(), repr=False)
+    said: tuple[bytes, ...] = field(default=(), repr=False)
 
     def hashed(self, words: Iterable[str]) -> Words:
         """Words under the key of this conversation."""
@@ -129,12 +128,10 @@ class Conversation:
 
     def judge(self, answer: Answer | str, question: str | None = None) -> Judgement:
         """The verdict on the next answer with every finding."""
-        if self.withheld is not None and isinstance(answer, str):
-            answer, question = Answer(uuid4().hex, answer, question), None
-        self._last = judge_turn(self.guard, answer, self.told, question=question, now=self._clock(),
-                                expires_s=self.expires_s)
-        if self.withheld is not None and isinstance(answer, Answer):
-            self._last = replace(self._last, judgement=self.withheld.judge(answer, self._last.judgement))
+        given = answer_of(answer, question)
+        self._last = judge_turn(self.guard, given, self.told, now=self._clock(), expires_s=self.expires_s)
+        if self.withheld is not None:
+            self._last = replace(self._last, judgement=self.withheld.judge(given, self._last.judgement))
         self.told = self._last.shown if self._last.judgement.verdict.action == "safe" else self._last.held
         return self._last.judgement
 
@@ -144,29 +141,24 @@ class Conversation:
             self.told = self._last.shown
 
 
-def judge_turn(guard: Guard, answer: Answer | str, told: Told, *, question: str | None = None,
-               now: float | None = None, expires_s: float = 3600) -> Turn:
+def judge_turn(guard: Guard, answer: Answer, told: Told, *, now: float | None = None, expires_s: float = 3600) -> Turn:
     """One answer judged with what a conversation remembers. A pure function but for the clock, where `now` is None."""
-    now = time.time() if now is None else now
-    told = replace(told, persons=tuple(_fresh(one, now - expires_s) for one in told.persons))
-    judgement, read, given = guard.read_and_judge(answer, question)
-    if read is None:
+    at = time.time() if now is None else now
+    told = replace(told, persons=tuple(_fresh(one, at - expires_s) for one in told.persons))
+    turn: list[tuple[Told, list[_Linked]]] = []
+
+    def over_turns(reading: Reading) -> OverTurns | None:
+        held = _with_question(told, reading)
+        linked = _linked(guard, held, reading, at)
+        turn.append((held, linked))
+        found = [one for one in (_closing(guard, person) for person in linked) if one is not None]
+        return max(found, key=lambda one: one.sure, default=None)
+
+    judgement, reading = guard.judged(answer, over_turns)
+    if reading is None:
         return Turn(judgement, told, told)
-    try:
-        held = _with_question(guard, told, reading.said_before(given))
-        linked = _linked(guard, held, read, given, now)
-        shown = _remembered(held, linked)
-    except Exception as error:  # As in the guard: a detector may break in any way, and then nothing was judged.
-        return Turn(guard.broken(given, error), told, told)
-    verdict = judgement.verdict
-    if verdict.action in ("safe", "abstain"):
-        change = max((_closing(guard, one) for one in linked), key=lambda c: c[0], default=(0, verdict))
-        if change[0] == 2 or (change[0] == 1 and verdict.action == "safe"):
-            found = change[1]
-            verdict = replace(verdict, action=found.action, layer=found.layer, score=found.score, reason=found.reason,
-                              evidence=tuple(dict.fromkeys((*verdict.evidence, *found.evidence))))
-            judgement = replace(judgement, verdict=verdict)
-    return Turn(judgement, shown, held)
+    held, linked = turn[0]
+    return Turn(judgement, _remembered(held, linked), held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +176,19 @@ def _fresh(one: Known, since: float) -> Known:
     return replace(one, facts=tuple(fact for fact in one.facts if fact.at > since))
 
 
-def _with_question(guard: Guard, told: Told, said: str | None) -> Told:
+def _with_question(told: Told, reading: Reading) -> Told:
     """With what the user said in this turn."""
-    if said is None:
+    own = reading.request.own
+    if not own:
         return told
-    more = ((kind, told.hashed(words)) for kind, words in told_by_user(said, guard.policy, reader=guard.reader))
-    return replace(told, said=tuple(dict.fromkeys((*told.said, *more)))[-SAID:])
+    return replace(told, said=tuple(dict.fromkeys((*told.said, *sorted(told.hashed(own.words)))))[-SAID:])
 
 
-def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) -> list[_Linked]:
+def _linked(guard: Guard, told: Told, read: Reading, now: float) -> list[_Linked]:
     """The persons of an answer, in the order in which it comes to speak of them."""
-    doc = Doc.of(answer.answer)
+    doc, answer = read.doc, read.answer
     policy = guard.policy
-    everybody = find_referents(doc, person_words(policy.domain.person, policy.domain.people))
+    everybody = read.referents(policy)
     referents = [r for r in everybody if r.subject in ("third", "speaker", "public")]
     at = {id(r): doc.prepared.span(doc.tokens[r.first].start, doc.tokens[r.last - 1].end) for r in referents}
     groups: dict[str, list[Attribute]] = {}
@@ -235,7 +227,7 @@ def _linked(guard: Guard, told: Told, read: Read, answer: Answer, now: float) ->
         if r.person not in taken and r.subject in policy.subjects and begins(doc, r, others=True):
             taken.add(r.person)
             meant.append((at[id(r)][0], r, r.subject, []))
-    asked = answer.question is not None and _OTHER.search(answer.question) is not None
+    asked = _OTHER.search(read.request.asked) is not None
     found: list[_Linked] = []
     used: set[int] = set()
     for _, referent, subject, members in sorted(meant, key=lambda m: m[0]):
@@ -268,18 +260,18 @@ def _same(told: Told, subject: Subject, sex: str | None, facts: Sequence[tuple[F
     return -1
 
 
-def _facts(told: Told, read: Read, members: Sequence[Attribute], now: float
+def _facts(told: Told, read: Reading, members: Sequence[Attribute], now: float
            ) -> list[tuple[Fact, Attribute | None]]:
     """What counts of these attributes and the user had not said; each fact once as it is read, and once by the rules
     where these find it too."""
     found: list[tuple[Fact, Attribute | None]] = []
     dated = any(a.kind == "age" and _DIGIT.search(a.value) for a in members)
+    known = frozenset(told.said)
     for a in members:
         if a.kind == "sex" or (a.kind == "age" and dated and not _DIGIT.search(a.value)):
             continue
         words = told.hashed(facts_words(a.value))
-        if any(kind == a.kind and (words <= said or (kind == OTHER and _half(words, said)))
-               for kind, said in told.said):
+        if known and _said(told.hashed(fact_words(a.value)), known, part=a.kind == OTHER):
             continue
         pairs: list[tuple[Fact, Attribute | None]] = [
             (Fact(a.kind, words, a.weak, a.probability, False, now), a)]
@@ -290,6 +282,11 @@ def _facts(told: Told, read: Read, members: Sequence[Attribute], now: float
             if not any(_equal(fact, other) for other, _ in found):
                 found.append((fact, where))
     return found
+
+
+def _said(words: Words, known: Words, *, part: bool) -> bool:
+    """Whether the user said all words of a fact, or with `part` half of them."""
+    return 2 * len(words & known) >= len(words) if part else words <= known
 
 
 def _equal(a: Fact, b: Fact) -> bool:
@@ -303,26 +300,22 @@ def _half(a: Words, b: Words) -> bool:
     return 2 * len(a & b) >= min(len(a), len(b))
 
 
-def _closing(guard: Guard, one: _Linked) -> tuple[int, Verdict]:
-    """Whether this turn's facts come to a cluster with those of before: 2 where it is flagged, 1 where the guard is not
-    sure, 0 where not or where nothing is added."""
-    quiet = Verdict("", "safe", None, 0.0, None, (), "", "")
+def _closing(guard: Guard, one: _Linked) -> OverTurns | None:
+    """What this turn's facts come to with those of before: a cluster, one that the guard is not sure of, or None where
+    it is none or nothing is added."""
     if not one.new or not one.before:
-        return 0, quiet
+        return None
     whole = _score(guard, one.known)
-    kinds = ", ".join(sorted({f.kind for f in one.known.facts}))
+    shown = [f for f in one.known.facts if not f.ruled]
     earlier = len({(f.kind, f.words) for f in one.before if not f.ruled})
-    reason = (f"over turns: {len([f for f in one.known.facts if not f.ruled])} attributes bound to one person "
-              f"({one.known.subject}): {kinds}; {earlier} of them in earlier answers")
-    chance = reading.probability(whole.logit)
     # What is only seen weakly in this turn, as one fact told again in other words may be, is not enough for a flag.
-    sure = not all(f.weak for f in one.new)
-    shown = _score(guard, replace(one.known, facts=tuple(f for f in one.known.facts if f.kind != OTHER)))
-    if sure and shown.flags(guard.rules_tau, guard.rules.counted_above(guard.point)):
-        return 2, replace(quiet, action="flag", layer="contextual", score=chance, reason=reason, evidence=one.evidence)
-    if whole.cluster and whole.logit > guard.unsure_above(guard.point):
-        return 1, replace(quiet, action="abstain", score=chance, reason=f"unsure {reason}", evidence=one.evidence)
-    return 0, quiet
+    certain = not all(f.weak for f in one.new)
+    named = _score(guard, replace(one.known, facts=tuple(f for f in one.known.facts if f.kind != OTHER)))
+    flags = certain and named.flags(guard.rules_tau, guard.rules.counted_above(guard.point))
+    if flags or (whole.cluster and whole.logit > guard.unsure_above(guard.point)):
+        kinds = tuple(sorted({f.kind for f in one.known.facts}))
+        return OverTurns(flags, one.known.subject, len(shown), kinds, earlier, probability(whole.logit), one.evidence)
+    return None
 
 
 def _score(guard: Guard, known: Known) -> EvidenceScore:
@@ -334,8 +327,8 @@ def _score(guard: Guard, known: Known) -> EvidenceScore:
     read = tuple(a for a, f in zip(facts, known.facts, strict=True) if not f.ruled)
     ruled = tuple(a for a, f in zip(facts, known.facts, strict=True) if f.ruled) if guard.reader else read
     if isinstance(guard.rules, Combined):
-        return score(Read((), read, True, "en", "", ruled, None), guard.policy, guard.rules)
-    return reading.score_evidence(read, guard.policy, guard.rules)
+        return score(Shown(read, ruled), guard.policy, guard.rules)
+    return score_evidence(read, guard.policy, guard.rules)
 
 
 def _remembered(told: Told, linked: Sequence[_Linked]) -> Told:

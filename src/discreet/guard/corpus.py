@@ -16,7 +16,7 @@ from discreet.core.unicode import prepare
 from discreet.data.answers import COLUMNS, REQUIRED, answer_from_row
 from discreet.data.rows import Place, Row, iter_rows, unique
 from discreet.guard.policy import Policy
-from discreet.guard.reading import Read, counts_directly, read_answer
+from discreet.guard.reading import Reading, counts_directly, read_answer
 
 Kind = Literal["safe", "unsafe", "borderline"]
 Part = Literal["fit", "calibration", "evaluation"]
@@ -55,12 +55,12 @@ class Corpus:
 
     policy: Policy
     samples: Sequence[Sample] = field(repr=False)
-    reads: Sequence[Read] = field(repr=False)
+    reads: Sequence[Reading] = field(repr=False)
     parts: Sequence[Part] = field(repr=False)
     counts: Mapping[str, int]
     files: tuple[tuple[Kind, Path], ...] = ()
 
-    def of(self, part: Part) -> tuple[list[Sample], list[Read]]:
+    def of(self, part: Part) -> tuple[list[Sample], list[Reading]]:
         """The texts of one set."""
         places = [i for i, p in enumerate(self.parts) if p == part]
         return [self.samples[i] for i in places], [self.reads[i] for i in places]
@@ -89,13 +89,13 @@ def read_corpus(policy: Policy, safe: Texts, unsafe: Texts, borderline: Texts = 
     return Corpus(policy, samples, reads, parts, dict(counts), files)
 
 
-def never_judged(read: Read, policy: Policy) -> str | None:
+def never_judged(read: Reading, policy: Policy) -> str | None:
     """Why layer 2 would never be asked about a text: what layer 1 flags, what is empty and what is not English."""
     if any(counts_directly(span, subject, policy) for span, subject in read.direct):
         return "direct"
     if read.empty:
         return "empty"
-    return None if read.english else "not_english"
+    return None if read.language.english else "not_english"
 
 
 def read_side(given: Texts, kind: Kind, domain: str) -> list[Sample]:

@@ -13,18 +13,17 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.onnx import cores
-from discreet.core.records import Answer
 from discreet.core.types import BoolArray, FloatArray
 from discreet.domains import Domain
-from discreet.encode.encoders.evidence import EvidenceEncoder, Reading
+from discreet.encode.encoders.evidence import Detected, EvidenceEncoder
 from discreet.encode.fusion import Fusion
-from discreet.guard.combined import odds
 from discreet.guard.discriminators import DENSITY, Discriminator, given
 from discreet.guard.fitted_dual import FittedDual
 from discreet.guard.points import BY_COSTS, Thetas
 from discreet.guard.policy import Policy
 from discreet.guard.professional import professional
-from discreet.guard.reading import Read, said_before
+from discreet.guard.reading import Reading
+from discreet.guard.score import odds
 from discreet.text.render import render, shown
 
 Gate = Literal["fitted", "professional"]
@@ -149,9 +148,9 @@ class Detector:
         near = every[chosen]
         return Scores(delta[chosen], near, self._foreign(rows, near), np.abs(delta[chosen]) < unsure)
 
-    def score_answer(self, answer: Answer, read: Read) -> tuple[float, float, float, float, str | None]:
+    def score_answer(self, read: Reading) -> tuple[float, float, float, float, str | None]:
         """δ on the scale of a logit, δ, σ_s and σ_u, and why these abstain, if they do; DetectorError for a NaN."""
-        scores = self.score(rows_of(self.fusion, self.evidence, [answer], [read], self.encoded, self.counted))
+        scores = self.score(rows_of(self.fusion, self.evidence, [read], self.encoded, self.counted))
         delta = float(scores.delta[0])
         safe, unsafe = (float(s) for s in scores.sigmas[0])
         if not (isfinite(delta) and isfinite(safe) and isfinite(unsafe)):
@@ -181,34 +180,34 @@ class Detector:
         return found.delta(given(found.reads, rows.features, rows.evidence[rows.owner], None)), found.unsure
 
 
-def reading_of(read: Read) -> Reading:
-    """What encoders need of what the guard has read: a direct identifier that the user had said is no evidence."""
-    return Reading(read.ruled, tuple(span for span, subject in read.direct if subject != "asker"),
-                   None if read.seen is None else read.seen.vector)
+def detected_in(read: Reading) -> Detected:
+    """What encoders need of what the guard has read: a direct identifier of the asker's is no evidence."""
+    return Detected(read.ruled, tuple(span for span, subject in read.direct if subject != "asker"),
+                     None if read.seen is None else read.seen.vector)
 
 
-def text_of(answer: Answer, read: Read, encoded: Encoded) -> str:
+def text_of(read: Reading, encoded: Encoded) -> str:
     """What the encoders of pieces read of an answer: the text that the detectors read."""
-    said = said_before(answer) if encoded == "question+answer" else None
+    said = read.request.said if encoded == "question+answer" else None
     return read.text if said is None else f"{shown(render(said))}\n\n{read.text}"
 
 
-def rows_of(fusion: Fusion, evidence: EvidenceEncoder, answers: Sequence[Answer], reads: Sequence[Read],
-            encoded: Encoded, counted: Policy | None = None) -> Rows:
+def rows_of(fusion: Fusion, evidence: EvidenceEncoder, reads: Sequence[Reading], encoded: Encoded,
+            counted: Policy | None = None) -> Rows:
     """The rows of several answers, each as it would be alone; with `counted`, of answers that the reader has read.
 
     Raises UsageError where it has not.
     """
-    readings = [reading_of(read) for read in reads]
+    readings = [detected_in(read) for read in reads]
 
-    def features(answer: Answer, read: Read, reading: Reading) -> NDArray[np.float32]:
-        return fusion.encode_chunks(text_of(answer, read, encoded), reading=reading)
+    def features(read: Reading, found: Detected) -> NDArray[np.float32]:
+        return fusion.encode_chunks(text_of(read, encoded), reading=found)
 
-    if len(answers) == 1:
-        parts = [features(answers[0], reads[0], readings[0])]
+    if len(reads) == 1:
+        parts = [features(reads[0], readings[0])]
     else:
         with ThreadPoolExecutor(cores()) as pool:
-            parts = list(pool.map(features, answers, reads, readings))
+            parts = list(pool.map(features, reads, readings))
     owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)
     if counted is None:

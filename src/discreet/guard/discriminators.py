@@ -25,7 +25,7 @@ from discreet.guard.exact import LEFT, as_rows, blocks, dots, row_sums, split, s
 
 Reads = Literal["features", "evidence", "both", "odds"]
 """What a discriminator reads: fused features of a chunk, evidence of the whole text, both side by side, or the log-odds
-that the calibrated score adds up (`combined.odds`), where the learned reader reads along."""
+that the calibrated score adds up (`score.odds`), where the learned reader reads along."""
 HIDDEN = (512, 128)
 UNSURE = 0.9
 """MLP-v4 commits where p <= .1 or p >= .9 and abstains between."""

@@ -27,17 +27,16 @@ from discreet.encode.base import Encoder
 from discreet.encode.encoders.evidence import EvidenceEncoder
 from discreet.encode.fusion import Fusion
 from discreet.encode.presets import build_encoders, default_cache
-from discreet.guard import reading
-from discreet.guard.combined import odds
 from discreet.guard.corpus import PARTS, SHARES, Corpus, Part, Texts, read_corpus
 from discreet.guard.density import densities
-from discreet.guard.detector import ENCODED, GATES, Detector, Encoded, Gate, Rows, reading_of, rows_of, text_of
+from discreet.guard.detector import ENCODED, GATES, Detector, Encoded, Gate, Rows, detected_in, rows_of, text_of
 from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given
 from discreet.guard.dual_density import FEATURES, DualDensity
 from discreet.guard.guard import Guard
 from discreet.guard.points import THETA_PERCENTILE, Costs, operating_points, thetas
 from discreet.guard.policy import Policy
 from discreet.guard.professional import weights
+from discreet.guard.score import odds
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
 
 UNIT = "text"
@@ -120,7 +119,7 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
         Where transformers encode the fit set: on a GPU in batches, with onnxruntime-gpu. Whatever is calibrated,
         evaluated and judged is encoded text by text on the CPU, so that a score does not depend on what came with it.
     """
-    reader = reading.READER if reader is None else reader
+    reader = READER if reader is None else reader
     gate = gate or ("professional" if reader else "fitted")
     discriminator = discriminator or (READER_DISCRIMINATOR if reader else DEFAULT_DISCRIMINATOR)
     for name, chosen, known in (("discriminator", discriminator, (DENSITY, *EVERY)), ("density", density, densities),
@@ -162,14 +161,14 @@ def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded 
     reader = EvidenceEncoder(corpus.policy.domain)
     samples, reads = corpus.of("fit")
     counted = corpus.policy if all(read.seen is not None for read in corpus.reads) else None
-    readings = [reading_of(read) for read in reads]
-    texts = [text_of(s.answer, read, encoded) for s, read in zip(samples, reads, strict=True)]
+    readings = [detected_in(read) for read in reads]
+    texts = [text_of(read, encoded) for read in reads]
     seen = None if counted is None else np.array([odds(read, counted) for read in reads], dtype=np.float64)
     fusion, features = Fusion.fit_encode(encoders, texts, readings=readings, device=device)
     held: dict[Part, Rows] = {}
     for part in PARTS[1:]:
         samples, reads = corpus.of(part)
-        held[part] = rows_of(fusion, reader, [s.answer for s in samples], reads, encoded, counted)
+        held[part] = rows_of(fusion, reader, reads, encoded, counted)
     return EncodedCorpus(corpus, encoded, fusion, reader, features, reader.rows(readings), held, seen)
 
 

@@ -1,15 +1,8 @@
-"""The guard: judges answers by direct identifiers (layer 1), evidence rules and, where it was fitted, scores (layer 2).
-
-Order of verdicts: failed, direct, flagged by evidence (or by the number of people who fit, where the policy says
-`fewer_than`), a quote of a retrieved passage where the policy flags them, abstain (empty; language; out of
-distribution; unsure), δ > τ (unless the attributes belong to the asker or a public person; with the learned reader an
-abstention where evidence is sure of the contrary), a quote where the policy holds them for review. So a fitted guard
-flags whatever the rules alone flag at the same operating point; the gate holds back what evidence does not decide.
-"""
+"""The guard: reads answers in their requests, scores what it read, and decides under a policy (`decide.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,38 +11,48 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from discreet.core.errors import DetectorError, UsageError
-from discreet.core.records import Answer, Evidence, Verdict
+from discreet.core.records import Answer, Verdict
 from discreet.domains import DomainLike
-from discreet.guard import reading
-from discreet.guard.combined import Combined, combined, score
-from discreet.guard.conversation import Conversation
-from discreet.guard.people import ByPeople, decided_by_people, told_of
+from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import EvidenceScore, Finding, Read
-from discreet.text.evidence.entities import SpacyPipeline
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.quotes import Quote, find_quotes
+from discreet.guard.reading import READER, Finding, Reading, findings_of, read_answer
+from discreet.guard.score import Combined, EvidenceScore, combined, fitted, score, score_evidence
 
 if TYPE_CHECKING:
+    from discreet.guard.conversation import Conversation
     from discreet.guard.detector import Detector
     from discreet.guard.withheld import Withheld
     from discreet.population.people import Measured
     from discreet.population.population import Population
 
 Second = Callable[[Answer], Verdict]
-DISAGREE = "reads like the unsafe texts that the guard was fitted on, but evidence is sure that it is not"
-"""Why a guard that was fitted with the learned reader abstains where δ flags and evidence is not even unsure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict with all findings, those that do not count too, and the score of the rules (None where `failed`);
-    `people`: how many fit what is said of each person whose attributes count, fewest first, where that was asked."""
+    """A verdict with all findings, those that do not count too, and the score of evidence (None where `failed`).
+
+    `people`: how many fit what is said of each person whose attributes count, fewest first, where that was asked.
+    `told` are the words of facts in sentences of a safe answer about individuals, `own` those that the user said.
+    """
 
     verdict: Verdict
     findings: tuple[Finding, ...] = field(default=())
     evidence: EvidenceScore | None = None
     people: tuple[Measured, ...] = field(default=(), repr=False)
+    told: tuple[str, ...] = field(default=(), repr=False)
+    own: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A reading with its scores, before the verdict."""
+
+    reading: Reading
+    evidence: EvidenceScore
+    findings: tuple[Finding, ...]
+    layer2: Layer2 | None
+    people: tuple[Measured, ...]
 
 
 class Guard:
@@ -100,22 +103,27 @@ class Guard:
             raise UsageError(f"the guard was fitted for {detector.domain.name!r}, but the policy is for "
                              f"{policy.domain.name!r}; expected the same domain")
         if reader is None:
-            reader = reading.READER if detector is None else detector.reader
+            reader = READER if detector is None else detector.reader
         if detector is not None and detector.reader and not reader:
             raise UsageError("reader is False, but the guard was fitted with the learned reader; expected True")
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
-        self.reader, self.rules = reader, combined() if reader else reading.fitted()
-        self.pipeline = None if spacy is None else SpacyPipeline(spacy)
+        self.reader, self.rules = reader, combined() if reader else fitted()
+        self.pipeline = None if spacy is None else _pipeline(spacy)
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
         self.rules_tau = self.rules.threshold(self.point)
-        self.tau = self.rules_tau if detector is None else detector.tau(self.point)
+        self.tau = None if detector is None else detector.tau(self.point)
         self.unsure: float | None = None
         self._label = policy.label()
         self._population: Population | None = None
         self.counts_people = self.policy.fewer_than is not None
+
+    def __repr__(self) -> str:
+        fitted_on = ", fitted" if self.is_fitted else ""
+        return (f"Guard({self.policy.domain.name!r}, audience={self.policy.audience!r}, point={self.point!r}"
+                f"{fitted_on})")
 
     @property
     def is_fitted(self) -> bool:
@@ -168,8 +176,9 @@ class Guard:
         Above `rules_tau` evidence flags; above `unsure` an answer that nothing flags is an abstention.
         """
         other = copy(self)
-        other.tau = tau
         other.unsure = self.unsure if unsure is None else unsure
+        if self.is_fitted:
+            other.tau = tau
         if rules_tau is not None or not self.is_fitted:
             other.rules_tau = tau if rules_tau is None else rules_tau
         return other
@@ -199,152 +208,87 @@ class Guard:
     def check(self, answer: Answer | str, question: str | None = None) -> Verdict:
         """The verdict on one answer; never raises for what the answer holds.
 
-        A string is an answer with a random id, and `question` what the user asked: attributes that stand in it are no
-        leaks. UsageError for anything but a string or an Answer, or a question with an Answer, which holds its own.
+        A string is an answer with a random id, and `question` the user message as the model got it: what it says of the
+        user is no leak where it reads as a user's own words (`docs/provenance.md`). UsageError for anything but a string or an Answer, or a question with an Answer, which holds its own.
         """
         return self.judge(answer, question).verdict
 
-    def check_many(self, answers: Iterable[Answer | str]) -> Iterator[Verdict]:
+    def check_many(self, answers: Iterable[Answer | str]) -> list[Verdict]:
         """Verdicts in order; each depends on its own answer only."""
-        return map(self.check, answers)
+        return [self.check(answer) for answer in answers]
 
     def judge(self, answer: Answer | str, question: str | None = None) -> Judgement:
         """The verdict with every finding, for explanations inside the process; arguments as for `check`."""
-        return self.read_and_judge(answer, question)[0]
+        return self.judged(answer_of(answer, question), None)[0]
 
     def conversation(self, *, expires_s: float = 3600, withheld: Withheld | None = None,
                      clock: Callable[[], float] = time) -> Conversation:
         """A conversation whose answers this guard judges together; see `Conversation`."""
+        from discreet.guard.conversation import Conversation  # Single answers need none of it.
+
         return Conversation(self, expires_s=expires_s, withheld=withheld, clock=clock)
 
-    def read_and_judge(self, answer: Answer | str, question: str | None = None
-                       ) -> tuple[Judgement, Read | None, Answer]:
-        """The judgement, with what the detectors saw (None where one broke) and the answer as a record."""
-        given = Answer(uuid4().hex, answer, question) if isinstance(answer, str) else answer
-        if not isinstance(given, Answer):
-            raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
-        if given is answer and question is not None:
-            raise UsageError("a question was given with an Answer, which holds its own; put it into "
-                             "Answer(question=…)")
+    def judged(self, answer: Answer, over_turns: Callable[[Reading], OverTurns | None] | None
+               ) -> tuple[Judgement, Reading | None]:
+        """The judgement, and the reading (None where a detector broke); `over_turns` says what earlier answers add."""
         started = perf_counter()
-        read: Read | None = None
+        reading: Reading | None = None
         try:
-            read = reading.read_answer(given, self.policy, reader=self.reader, pipeline=self.pipeline)
-            judgement = self._decide(given, read, find_quotes(given.answer, given.sources, self.policy.quotes))
+            scored = self._scored(answer)
+            judgement = self._decided(scored, None if over_turns is None else over_turns(scored.reading))
+            reading = scored.reading
         except Exception as error:
             # A detector may break in any way; the answer must still not pass as safe.
-            judgement, read = self.broken(given, error), None
+            judgement = self.broken(answer, error)
         elapsed = (perf_counter() - started) * 1000
-        return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3))), read, given
+        return replace(judgement, verdict=replace(judgement.verdict, latency_ms=round(elapsed, 3))), reading
 
     def broken(self, answer: Answer, error: Exception) -> Judgement:
         """The judgement where a detector raised an error, whose message may quote the answer and is left behind."""
         kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
-        return Judgement(Verdict(answer.id, "failed", None, None, None, (), self._label, tau=self.tau,
-                                 reason=f"a detector failed with {kind}; the answer was not judged"))
+        return Judgement(failed(answer.id, self._label, f"a detector failed with {kind}"))
 
-    def _decide(self, answer: Answer, read: Read, quotes: tuple[Quote, ...]) -> Judgement:
-        found = (score(read, self.policy, self.rules) if isinstance(self.rules, Combined)
-                 else reading.score_evidence(read.attributes, self.policy, self.rules))
-        findings = reading.findings_of(read, self.policy)
-        verdict = Verdict(answer.id, "safe", None, reading.probability(found.logit), found.logit, found.listed(),
-                          self._label, found.quiet_reason(), tau=self.tau)
-        people, joined = self._count(answer, told_of(findings, found.listed())) if self.counts_people else ((), None)
-        if people:
-            verdict = replace(verdict, people=people[0].people())
-        unsure = None
-        if self._detector is not None:
-            logit, delta, safe, unsafe, unsure = self._detector.score_answer(answer, read)
-            verdict = replace(verdict, score=reading.probability(logit), delta=delta, sigma_safe=safe,
-                              sigma_unsafe=unsafe)
-        counted = decided_by_people(people, self.policy, found, joined)
-        verdict = replace(verdict, **self._change(verdict, read, findings, found, unsure, counted, quotes))
-        if quotes:
-            listed = tuple(Evidence("quote", "nobody", one.start, one.end) for one in quotes)
-            verdict = replace(verdict, evidence=verdict.evidence + listed)
-            findings = tuple(sorted((*findings, *(reading.quoted(one, self.policy) for one in quotes)),
-                                    key=lambda f: (f.start, f.end, f.type)))
+    def _scored(self, answer: Answer) -> Scored:
+        reading = read_answer(answer, self.policy, reader=self.reader, pipeline=self.pipeline)
+        found = (score(reading, self.policy, self.rules) if isinstance(self.rules, Combined)
+                 else score_evidence(reading.attributes, self.policy, self.rules))
+        findings = findings_of(reading, self.policy)
+        layer2 = None if self._detector is None else Layer2(*self._detector.score_answer(reading))
+        return Scored(reading, found, findings, layer2, self._count(reading, findings) if self.counts_people else ())
+
+    def _decided(self, scored: Scored, over_turns: OverTurns | None) -> Judgement:
+        at = Thresholds(self.point, self.rules_tau, self.rules.counted_above(self.point), self.unsure_above(self.point),
+                        self.tau, self.is_fitted and self.detector.reader)
+        verdict = decide(scored.reading, self.policy, self._label, scored.evidence, at, findings=scored.findings,
+                         layer2=scored.layer2, people=scored.people, over_turns=over_turns)
         if verdict.action == "abstain" and self.second is not None:
-            verdict = _seconded(verdict, self.second(answer))
-        return Judgement(verdict, findings, found, people)
+            verdict = seconded(verdict, self.second(scored.reading.answer))
+        judgement = Judgement(verdict, scored.findings, scored.evidence, scored.people)
+        if verdict.action != "safe":
+            return judgement
+        reading = scored.reading
+        return replace(judgement, told=reading.told(self.policy), own=tuple(sorted(reading.request.own.words)))
 
-    def _count(self, answer: Answer, findings: Iterable[Finding]) -> tuple[tuple[Measured, ...], Measured | None]:
-        from discreet.population.people import measure, together
+    def _count(self, reading: Reading, findings: Iterable[Finding]) -> tuple[Measured, ...]:
+        from discreet.population.people import measure
 
         mine = [one for one in findings if one.subject in self.policy.subjects]
-        people = measure(answer.answer, mine, self.population) if mine else ()
-        return people, together(answer.answer, mine, self.population) if len(people) > 1 else None
-
-    def _change(self, quiet: Verdict, read: Read, findings: Iterable[Finding], found: EvidenceScore,
-                unsure: str | None, counted: tuple[ByPeople | None, str],
-                quotes: tuple[Quote, ...]) -> dict[str, Any]:
-        """What differs from the verdict "safe".
-
-        An empty answer is not safe: nothing was judged, and whoever sent it may have lost the text on the way.
-        """
-        blocked = [f for f in findings if f.layer == "direct" and f.counts]
-        if blocked:
-            where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
-            return {"action": "flag", "layer": "direct", "score": 1.0, "evidence": where + quiet.evidence,
-                    "reason": f"direct identifiers: {', '.join(sorted({f.type for f in blocked}))}"}
-        by_people, why = counted
-        flags = found.flags(self.rules_tau, self.rules.counted_above(self.point)) if by_people is None else (
-            by_people == "flag")
-        if flags:
-            return {"action": "flag", "layer": "contextual", "score": reading.probability(found.logit),
-                    "reason": why or found.flag_reason()}
-        copied = f"quotes a retrieved passage nearly word for word ({max([q.words for q in quotes], default=0)} words)"
-        if quotes and self.policy.quotes.action == "flag":
-            return {"action": "flag", "layer": "verbatim", "score": 1.0, "reason": copied}
-        if read.empty:
-            return {"action": "abstain", "reason": "the answer is empty: there is nothing to judge"}
-        if not read.english:
-            return {"action": "abstain",
-                    "reason": f"not English (looks like {read.guess}): the evidence rules read English only"}
-        if by_people == "abstain" or (unsure is not None and self.policy.subjects):
-            return {"action": "abstain", "reason": why if by_people == "abstain" else unsure}
-        flagged = self.is_fitted and quiet.delta is not None and quiet.delta > self.tau
-        passed = by_people == "pass"
-        undecided = found.logit > self.unsure_above(self.point) and not (passed and found.cluster)
-        if undecided and not flagged and self.policy.subjects:
-            return {"action": "abstain",
-                    "reason": f"unsure: {found.quiet_reason()}, but more may be told than the words found"}
-        held = {"action": "abstain", "reason": copied} if quotes and self.policy.quotes.action == "abstain" else {}
-        if not flagged:
-            return held or ({"reason": why} if passed else {})
-        suppressed = suppressed_by_subject(read.attributes, self.policy)
-        if suppressed is not None:
-            return held or {"reason": suppressed}
-        if passed or (self.detector.reader and not undecided):
-            return {"action": "abstain", "reason": DISAGREE}
-        return {"action": "flag", "layer": "contextual",
-                "reason": "reads like the unsafe texts that the guard was fitted on; the evidence rules alone do not "
-                f"flag it: {quiet.reason}"}
+        return measure(reading.answer.answer, mine, self.population) if mine else ()
 
 
-def suppressed_by_subject(attributes: Iterable[Attribute], policy: Policy) -> str | None:
-    """Why a contextual flag by δ does not stand, or None where it does.
-
-    An embedding sees that a text speaks of a person, not whose record that is. So such a flag does not stand where the
-    policy counts nobody's attributes (a clinician who reads about their own patient), nor where evidence finds as many
-    distinct attributes that count as make a cluster, and every one belongs to the asker or a public person (or speaks
-    of a cohort). What is said of a cohort, or one attribute that the question holds too, does not explain the rest.
-    """
-    if not policy.subjects:
-        return "the policy counts nobody's attributes"
-    found = {(a.kind, a.value, a.subject) for a in attributes if a.kind in policy.counted}
-    subjects = {subject for _, _, subject in found}
-    settled = subjects & {"asker", "public"}
-    spared = subjects <= {"asker", "public", "cohort"} - set(policy.subjects)
-    if spared and len({(kind, value) for kind, value, subject in found if subject in settled}) >= policy.cluster:
-        return f"every attribute belongs to the {', '.join(sorted(settled))}: already said by the user, or public"
-    return None
+def answer_of(answer: Answer | str, question: str | None = None) -> Answer:
+    """An answer as a record. Raises UsageError for anything but a string or an Answer, or a question with an Answer."""
+    if isinstance(answer, str):
+        return Answer(uuid4().hex, answer, question)
+    if not isinstance(answer, Answer):
+        raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
+    if question is not None:
+        raise UsageError("a question was given with an Answer, which holds its own; put it into "
+                         "Answer(question=…)")
+    return answer
 
 
-def _seconded(first: Verdict, second: Verdict) -> Verdict:
-    """What a second detector makes of an abstention. Its reason may quote the answer and is left behind."""
-    said = f"abstained ({first.reason}); the second detector says {second.action}"
-    if second.action == "failed":
-        return replace(first, action="failed", layer=None, score=None, delta=None, reason=said)
-    layer = (second.layer or "contextual") if second.action == "flag" else None
-    return replace(first, action=second.action, layer=layer, reason=said)
+def _pipeline(spacy: Path | str) -> Any:
+    from discreet.text.evidence.entities import SpacyPipeline
+
+    return SpacyPipeline(spacy)

@@ -92,8 +92,7 @@ def read_partitions(folder: Path | str, policy: Policy, encoders: Sequence[Encod
             samples = read_side(there[name], kind, policy.domain.name)
             read = [(s, read_answer(s.answer, policy, reader=reader)) for s in samples]
             kept = [(s, r) for s, r in read if never_judged(r, policy) is None]
-            unseen[name] = Side([s for s, _ in kept], rows_of(encoded.fusion, encoded.reader,
-                                                              [s.answer for s, _ in kept], [r for _, r in kept],
+            unseen[name] = Side([s for s, _ in kept], rows_of(encoded.fusion, encoded.reader, [r for _, r in kept],
                                                               encoded.encoded, encoded.counted))
     return Partitions(encoded, unseen)
 

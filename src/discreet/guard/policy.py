@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -19,7 +20,8 @@ from discreet.text.quotes import QuoteRule, rule_of
 
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
-OF_AUDIENCE = ("subjects", "cluster", "fewer_than")
+PROBES = ("flag", "abstain", "pass")
+OF_AUDIENCE = ("subjects", "cluster", "fewer_than", "probe")
 QUOTES = QuoteRule()
 
 
@@ -28,8 +30,9 @@ class Policy:
     """What one audience of one domain may be told about whom.
 
     Attributes of `subjects` count towards a cluster, which `cluster` of them (at least 1) make where they are bound to
-    one person. `fewer_than`, where it is given, decides by people instead: flagged where fewer fit, passed where not
-    and all that is said was counted, else an abstention. `rule` says which classes count: "identifying", those that say
+    one person. `fewer_than`, where it is given, flags also where fewer people fit; it lets nothing pass. `probe` says
+    what an answer does that tells something of a person whom the question describes: "flag", "abstain" or "pass".
+    `names` may be said, each in its role: names of staff, say, as (name, role). `rule` says which classes count: "identifying", those that say
     who somebody is; "paper", the paper's, shared and of the domain; or the named ones. Direct identifiers of
     `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too. `quotes` says what
     near-verbatim quotes of retrieved passages do.
@@ -47,6 +50,8 @@ class Policy:
     inferred: bool = True
     fewer_than: int | None = None
     quotes: QuoteRule = QUOTES
+    probe: str = "flag"
+    names: tuple[tuple[str, str], ...] = ()
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -55,22 +60,17 @@ class Policy:
             return (*self.domain.shared, *self.domain.own)
         return IDENTIFYING if isinstance(self.rule, str) else self.rule
 
-    def settings(self) -> dict[str, Any]:
-        """Every setting as a plain value, the domain as its name; `inferred`, `fewer_than` and `quotes` only where they
-        are not as by default.
+    def may_name(self, name: str, text: str) -> bool:
+        """Whether the operator's list holds a name whose role stands in a sentence of the text that names it."""
+        wanted = _plain_name(name)
+        roles = [role.lower() for listed, role in self.names if wanted and wanted in _name_forms(listed)]
+        return any(role in one and wanted in _plain_name(one) for role in roles
+                   for one in re.split(r"(?<=[.!?])\s+|\n", text.lower()))
 
-        So the hash of a policy that does not name them is what it was before there were such settings.
-        """
+    def settings(self) -> dict[str, Any]:
+        """Every setting as a plain value, the domain as its name."""
         said = {one.name: getattr(self, one.name) for one in fields(self)}
-        if self.inferred:
-            del said["inferred"]
-        if self.fewer_than is None:
-            del said["fewer_than"]
-        if self.quotes == QUOTES:
-            del said["quotes"]
-        else:
-            said["quotes"] = asdict(self.quotes)
-        return {**said, "domain": self.domain.name}
+        return {**said, "domain": self.domain.name, "quotes": asdict(self.quotes)}
 
     def label(self) -> str:
         """`domain/audience@version#hash`, which every verdict carries.
@@ -96,8 +96,8 @@ class Policy:
         """The policy whose `settings` were saved. Raises TypeError or ValueError where they are of another form."""
         settings: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
         settings["domain"] = domain
-        if "quotes" in settings:
-            settings["quotes"] = rule_of(settings["quotes"])
+        settings["quotes"] = rule_of(settings["quotes"])
+        settings["names"] = tuple((str(name), str(role)) for name, role in settings["names"])
         return cls(**settings)
 
     @classmethod
@@ -144,6 +144,9 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     fewer = body.get("fewer_than")
     if fewer is not None and (not isinstance(fewer, int) or isinstance(fewer, bool) or fewer < 2):
         raise PolicyError(f"{place}: fewer_than must be a number of people, at least 2, got {fewer!r}")
+    probe = body.get("probe", "flag")
+    if probe not in PROBES:
+        raise PolicyError(f"{place}: probe must be one of {', '.join(PROBES)}, got {probe!r}")
     said: Any = data.get("counts", data.get("rule", "identifying"))
     classes = (*domain.shared, *domain.own, *(one for one in ALWAYS if one != "person"))
     listed = isinstance(said, list) and said and all(one in classes for one in said)
@@ -153,7 +156,29 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     return Policy(domain, chosen, data["version"], tuple(subjects), cluster, tuple(said) if listed else said,
                   data.get("point", "conservative"), tuple(data.get("languages", ["en"])),
                   tuple(data.get("allow_direct", [])), data.get("inferred", True), fewer,
-                  rule_of(data.get("quotes", {})))
+                  rule_of(data.get("quotes", {})), probe, _names(data.get("names", []), where))
+
+
+def _names(listed: object, where: str) -> tuple[tuple[str, str], ...]:
+    """The operator's list of names that may be said, each with its role."""
+    if not isinstance(listed, list) or any(
+            not isinstance(one, dict) or set(one) != {"name", "role"} or not all(
+                isinstance(word, str) and word.strip() for word in one.values()) for one in listed):
+        raise PolicyError(f"{where}: names must be a list of mappings with name and role, such as "
+                          "{name: Maria Chen, role: charge nurse}")
+    return tuple((one["name"], one["role"]) for one in listed)
+
+
+def _plain_name(name: str) -> str:
+    """Letters of a name without titles, in lower case, apart by blanks."""
+    words = re.findall(r"[^\W\d_]+", name.lower())
+    return " ".join(word for word in words if word not in ("dr", "mr", "mrs", "ms", "miss", "prof"))
+
+
+def _name_forms(name: str) -> tuple[str, str]:
+    """A name whole, and its last word."""
+    plain = _plain_name(name)
+    return plain, plain.rpartition(" ")[2]
 
 
 def _check_keys(data: dict[str, Any], where: str) -> None:

@@ -15,14 +15,13 @@ from math import exp
 
 from discreet.domains import IDENTIFYING
 from discreet.guard.policy import Policy
-from discreet.guard.reading import Read, counts_directly
+from discreet.guard.reading import Reading, counts_directly
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.bind import find_evidence
-from discreet.text.evidence.learned import attributes_of, facts_words
+from discreet.text.evidence.learned import facts_words
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent
-from discreet.text.reader import TOLD, Reading, packaged
+from discreet.text.reader import TOLD, Seen, packaged
 
 OTHER = "other"
 """The class of a fact that is counted and in no span."""
@@ -52,21 +51,6 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(w for w in facts_words(text) if w not in _SMALL)
 
 
-def told_by_user(text: str, policy: Policy, *, reader: bool) -> list[tuple[str, frozenset[str]]]:
-    """Class and words of what the user said of anybody; with the reader also of each sentence, as `OTHER`."""
-    doc = Doc.of(text)
-    found: list[Attribute] = list(find_evidence(doc, policy.domain))
-    others: list[tuple[str, frozenset[str]]] = []
-    if reader:
-        found += attributes_of(packaged().read(doc.text), doc)
-        for a, b in doc.sentences[-SENTENCES:]:
-            alone = Doc.of(doc.text[doc.tokens[a].start : doc.tokens[b - 1].end])
-            others.append((OTHER, words_of(alone.text)))
-            if len(doc.sentences) > 1:
-                found += attributes_of(packaged().read(alone.text), alone)
-    return [*((a.kind, facts_words(a.value)) for a in found), *others]
-
-
 @dataclass(frozen=True, slots=True)
 class Alone:
     """A sentence, tokens [first, last), as the reader sees it by itself, and the third person of whom it speaks."""
@@ -75,10 +59,10 @@ class Alone:
     last: int
     place: tuple[int, int]
     referent: Referent | None
-    seen: Reading = field(repr=False)
+    seen: Seen = field(repr=False)
 
 
-def sentences_alone(doc: Doc, read: Read, referents: Sequence[Referent], policy: Policy) -> list[Alone]:
+def sentences_alone(doc: Doc, read: Reading, referents: Sequence[Referent], policy: Policy) -> list[Alone]:
     """The sentences that speak of a third person, or of which something counts, each read by itself; none without the
     reader, or where the policy counts no third person."""
     found: list[Alone] = []
@@ -95,7 +79,7 @@ def sentences_alone(doc: Doc, read: Read, referents: Sequence[Referent], policy:
     return found
 
 
-def read_sentences(doc: Doc, read: Read, alone: Sequence[Alone], referents: Sequence[Referent], policy: Policy
+def read_sentences(doc: Doc, read: Reading, alone: Sequence[Alone], referents: Sequence[Referent], policy: Policy
                    ) -> list[tuple[Referent, list[Attribute]]]:
     """Facts about third persons that reading the answer as a whole did not bind to them, with the referent of the
     sentence. What the rules give to a group, a published party, the user or nobody stays theirs. Offsets are those of
@@ -148,7 +132,7 @@ def read_sentences(doc: Doc, read: Read, alone: Sequence[Alone], referents: Sequ
     return found
 
 
-def told_apart(text: str, doc: Doc, read: Read, alone: Sequence[Alone], policy: Policy) -> list[Attribute]:
+def told_apart(text: str, doc: Doc, read: Reading, alone: Sequence[Alone], policy: Policy) -> list[Attribute]:
     """What counts of an answer as facts of a conversation: parts of one name or job are one; what the rules know as of
     the field, and as nothing that counts, is none; and so is what is not `SURE` where its sentence by itself does not
     say it and no rule finds it."""

@@ -3,7 +3,8 @@
 Who has an answer that the guard holds may rewrite it, and ask again, until some wording is called safe (paper, section
 IX-E). Single answers give no hold on that: each is judged by what the guard can read of it. But the guard had read the
 facts once, when it withheld them. So they are remembered, and an answer that is safe by itself and tells as many of
-them again as make a cluster goes to review, whatever stands around them. Stateful detection of query attacks (Chen,
+them again of somebody as make a cluster goes to review. A sentence that speaks of no individual tells none: a town that
+was withheld may be named. Stateful detection of query attacks (Chen,
 Carlini and Wagner 2019; Blacklight, Li et al. 2022), but of facts and not of the similarity of whole inputs: an answer
 in the same words without the facts is what a user ought to write next, and passes.
 
@@ -15,23 +16,19 @@ at home or says the facts by other words is not seen (`docs/results/ppe_limits.m
 
 from __future__ import annotations
 
-import re
 import secrets
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer
-from discreet.guard.reading import said_before
-from discreet.text.evidence import lexicon as lex
-from discreet.text.render import render
-from discreet.text.resources import words as word_lists
+from discreet.guard.decide import restated
+from discreet.text.facts import common, fact_words
 
 if TYPE_CHECKING:
     from discreet.guard.guard import Judgement
@@ -40,17 +37,6 @@ FACTS = 16
 """Most facts that are remembered of one answer."""
 _LONG = 5
 """Letters from which on a word is known with one of them wrong."""
-_WORD = re.compile(r"[^\W_]+")
-_UNITS = "one two three four five six seven eight nine".split()
-_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_VALUES = dict(zip([*_UNITS, *_TEENS, *_TENS], [*range(1, 20), *range(20, 100, 10)], strict=True))
-_NUMBER = re.compile(rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_UNITS)}))?|({'|'.join((*_TEENS, *_UNITS))}))\b")
-_STEMS = "twent thirt fort fift sixt sevent eight ninet".split()
-_DECADE = re.compile(rf"\b(?:([2-9])0|({'|'.join(_STEMS)}))['’]?(?:s|ies)\b")
-_SAME = {"kid": "child", "youngster": "child", "wife": "spouse", "husband": "spouse", "partner": "spouse"}
-_BROAD = "married single divorced widowed engaged boyfriend girlfriend white black state employee worker".split()
-_FRAMES = frozenset("year old age aged live life lives work trade birthday people person patient client".split())
 
 
 class Fact(NamedTuple):
@@ -67,7 +53,8 @@ class Withheld:
 
     `judge` takes the judgement on each answer, remembers the facts of one that is not safe, and turns the judgement on
     a safe answer that tells `facts` of them again (of one answer, and not only common ones; a direct identifier is
-    enough) into an abstention.
+    enough) into an abstention. With `whole` it takes all facts of one answer, and at least `facts`: for a memory that
+    is shared by many who know nothing of each other.
     Facts are forgotten `expires_s` seconds after they were last told, and where those of more than `most` answers are
     known, the oldest. May be used by several threads at once. UsageError for a number that is too small.
 
@@ -81,12 +68,12 @@ class Withheld:
     abstain
     """
 
-    def __init__(self, *, expires_s: float = 900, most: int = 256, facts: int = 2,
+    def __init__(self, *, expires_s: float = 900, most: int = 256, facts: int = 2, whole: bool = False,
                  clock: Callable[[], float] = time.monotonic) -> None:
         if not expires_s > 0 or most < 1 or facts < 1:
             raise UsageError(f"expires_s is {expires_s!r}, most {most!r} and facts {facts!r}; expected seconds above "
                              "0, and whole numbers of at least 1")
-        self.expires_s, self.most, self.facts = expires_s, most, facts
+        self.expires_s, self.most, self.facts, self.whole = expires_s, most, facts, whole
         self._clock, self._key, self._lock = clock, secrets.token_bytes(32), threading.Lock()
         self._kept: OrderedDict[frozenset[Fact], float] = OrderedDict()
 
@@ -105,15 +92,14 @@ class Withheld:
                     self._kept.move_to_end(facts)
         if verdict.action != "safe" or not self._kept:
             return judgement
-        again, at, facts = self._restated(answer)
+        again, at, facts = self._restated(judgement)
         if again < self.facts:
             return judgement
         with self._lock:  # Who goes on trying does not outlast the memory.
             if facts in self._kept:
                 self._kept[facts] = now
                 self._kept.move_to_end(facts)
-        reason = f"restates {again} facts of an answer that was withheld {now - at:.0f} s ago"
-        return replace(judgement, verdict=replace(verdict, action="abstain", reason=reason))
+        return replace(judgement, verdict=restated(verdict, again, now - at))
 
     def _forget(self, now: float) -> None:
         with self._lock:
@@ -121,18 +107,17 @@ class Withheld:
                                   next(iter(self._kept.values())) <= now - self.expires_s):
                 self._kept.popitem(last=False)
 
-    def _restated(self, answer: Answer) -> tuple[int, float, frozenset[Fact]]:
+    def _restated(self, judgement: Judgement) -> tuple[int, float, frozenset[Fact]]:
         """How many facts of one answer are told again, when that was withheld, and its facts; what the user said
         does not count."""
-        said = self._hashes(words_of(answer.answer))
-        before = said_before(answer)
-        known = frozenset() if before is None else self._hashes(words_of(before))
+        said, known = self._hashes(judgement.told), self._hashes(judgement.own)
         with self._lock:
             kept = list(self._kept.items())
         best: tuple[int, float, frozenset[Fact]] = (0, 0.0, frozenset())
         for facts, at in kept:
             told = [one for one in facts if _stands(one, said) and not _stands(one, known)]
-            best = max(best, (self._enough(told), at, facts), key=lambda b: b[:2])
+            if not self.whole or len(told) == len(facts):
+                best = max(best, (self._enough(told), at, facts), key=lambda b: b[:2])
         return best
 
     def _enough(self, facts: Collection[Fact]) -> int:
@@ -147,12 +132,12 @@ class Withheld:
         found: dict[frozenset[str], bool] = {}
         for one in judgement.verdict.evidence:
             place = one.start, one.end
-            words = frozenset(words_of(answer.answer[one.start : one.end], ages=one.type == "age")) if (
-                one.type != "quote") else frozenset()
+            words = frozenset(fact_words(answer.answer[one.start : one.end], ages=one.type == "age")) if (
+                one.type not in ("quote", "answer_to_probe")) else frozenset()
             if words:
                 found[words] = found.get(words, False) or place in direct
         short = [words for words in found if not any(other < words for other in found)][:FACTS]
-        return (Fact(tuple(sorted((self._hashes([word]) for word in words), key=sorted)), words <= _common(),
+        return (Fact(tuple(sorted((self._hashes([word]) for word in words), key=sorted)), words <= common(),
                      found[words] and (len(words) > 1 or any(c.isdigit() for word in words for c in word)))
                 for words in short)
 
@@ -165,33 +150,9 @@ def _stands(fact: Fact, said: frozenset[int]) -> bool:
     return all(not forms.isdisjoint(said) for forms in fact.words)
 
 
-def words_of(text: str, *, ages: bool = False) -> list[str]:
-    """The words of a text that tell something, as they are compared; with `ages` a number also stands for its
-    decade ("52|decade5")."""
-    lower = render(text).text.lower()
-    lower = _DECADE.sub(lambda m: f" decade{m[1] or 2 + _STEMS.index(m[2])} ", lower)
-    lower = _NUMBER.sub(lambda m: str(_VALUES[m[1] or m[3]] + (_VALUES[m[2]] if m[2] else 0)), lower)
-    told = [lex.singular(word) for word in _WORD.findall(lower)]
-    told = [lex.KIN[word][0] if word in lex.KIN else word for word in told if word not in _empty()]
-    told = [_SAME.get(word, word) for word in told]
-    return [f"{word}|decade{word[0]}" if ages and re.fullmatch(r"[2-9]\d", word) else word for word in told]
-
-
 def _forms(word: str) -> set[str]:
     """A word as it is known again: with any one letter left out where it is long, so that one may be wrong
     (symmetric deletion, as of spelling correction)."""
     if len(word) < _LONG or not word.isalpha():
         return {word}
     return {word, *(word[:k] + word[k + 1 :] for k in range(len(word)))}
-
-
-@cache
-def _common() -> frozenset[str]:
-    """Words that tell of one what is true of very many."""
-    return frozenset([*"0123456789", *(kin for kin, _ in lex.KIN.values()), *_SAME.values(), *_BROAD])
-
-
-@cache
-def _empty() -> frozenset[str]:
-    """Words that tell no fact."""
-    return word_lists("language")["en"] | _FRAMES | frozenset("abcdefghijklmnopqrstuvwxyz")

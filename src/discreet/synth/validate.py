@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from discreet.core.errors import UsageError
 from discreet.domains import IDENTIFYING, DomainLike, load_domain
@@ -24,7 +24,7 @@ from discreet.text import reader as learned
 from discreet.text.direct import find_direct
 from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence import find_evidence
-from discreet.text.evidence.learned import attributes_of, facts_words, merged
+from discreet.text.evidence.learned import attributes_of, merged
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.render import render
 
@@ -118,15 +118,15 @@ class Validator:
         """What the answer tells of whom."""
         # Where a leak is only claimed, what the question already contains is no leak.
         question = record.draft.question if record.spec.qi and not record.draft.slots else None
-        ruled = find_evidence(doc, self.domain, question)
+        own = OwnWords(() if question is None else (question,))
+        ruled = repeated(find_evidence(doc, self.domain), doc, own)
         # A grammar knows its own words; its records are made for tests of what reads them.
         asked = self._reader if self._reader is not None else (
             record.generator != GRAMMAR and (learned.FOLDER / learned.MODEL).is_file())
         if not asked or record.draft.slots:
             return Told(ruled, ruled)
         seen = learned.packaged().read(doc.text)
-        echoed = facts_words(question or "")
-        read = [replace(a, subject="asker") if set(a.value.split()) <= echoed else a for a in attributes_of(seen, doc)]
+        read = repeated(attributes_of(seen, doc), doc, own)
         return Told(merged(read, ruled), ruled, frozenset(k for k, p in seen.inferred.items() if p >= INFERRED))
 
     def _claimed(self, record: Record, read: Told) -> tuple[str, ...]:

@@ -106,6 +106,11 @@ class Doc:
             return place + 1
         return place
 
+    def token_at_original(self, offset: int) -> int:
+        """As `token_at`, of an offset into the original text."""
+        at = bisect_right(self.tokens, offset, key=lambda t: self.prepared.span(t.start, t.end)[0]) - 1
+        return max(0, at)
+
     def words(self, first: int, last: int) -> str:
         """Lower-cased tokens [first, last) joined by blanks; bounds are clipped."""
         return " ".join(self.lowers[max(0, first) : max(0, last)])
@@ -137,6 +142,11 @@ class Language:
 
     english: bool
     guess: str
+
+    @property
+    def reason(self) -> str:
+        """Why a text cannot be judged."""
+        return f"not English (looks like {self.guess})"
 
 
 def guess_language(doc: Doc) -> Language:

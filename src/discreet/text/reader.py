@@ -47,7 +47,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Seen:
     """What the reader sees in a text.
 
     `counts` (3, 4) are log-odds that some person of each of `TOLD` has at least one, two, three, four attributes of the
@@ -92,7 +92,7 @@ class Reader:
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text.
         self.card = card
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> Seen:
         """What a text says of whom; offsets are those of `text`. An empty text has no spans and low counts.
 
         The records of rendered tables and structured output are read one by one: no person goes on into the next. The
@@ -113,13 +113,13 @@ class Reader:
             start += len(record) + len(RECORD)
         if not outs:
             nothing = np.zeros_like(self._run(self._tokenizer.encode("", add_special_tokens=True).ids)["vector"])
-            return Reading((), np.full((len(TOLD), 4), -20, np.float32), {}, {}, nothing)
+            return Seen((), np.full((len(TOLD), 4), -20, np.float32), {}, {}, nothing)
         counts = np.max([out["counts"] for out in outs], axis=0)
         chances = np.max([out["inferred"] for out in outs], axis=0)
         mean = np.sum([out["vector"] for out in outs], axis=0, dtype=np.float32)
         vector = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
         inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
-        return Reading(tuple(spans), counts, held, inferred, vector)
+        return Seen(tuple(spans), counts, held, inferred, vector)
 
     def _run(self, ids: Sequence[int]) -> dict[str, Floats]:
         """The network over windows of a text. A token is taken from the window in which it stands nearest the middle;

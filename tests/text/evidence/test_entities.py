@@ -12,7 +12,7 @@ import pytest
 
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.records import Answer
-from discreet.guard.combined import odds
+from discreet.guard.score import odds
 from discreet.guard.guard import Guard
 from discreet.guard.reading import read_answer
 from discreet.text.evidence.entities import KINDS, SpacyPipeline

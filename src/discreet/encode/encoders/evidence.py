@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.unicode import squeezed
 from discreet.domains import IDENTIFYING, DomainLike, load_domain, save_facts, saved_domain
 from discreet.encode.base import encoders, open_encoder, saving
 from discreet.text.direct.detect import DirectSpan, find_direct
@@ -31,7 +30,7 @@ Fact = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Detected:
     """Attributes with their subjects, and direct identifiers that the user had not said themselves; the learned
     reader's `vector` (d,), where it has read the text."""
 
@@ -40,18 +39,13 @@ class Reading:
     vector: NDArray[np.float32] | None = field(default=None, repr=False)
 
 
-def read(text: str, domain: DomainLike, question: str | None = None) -> Reading:
-    """Read one answer, whole, in a domain: the name of a built-in one, or a folder.
+def read(text: str, domain: DomainLike) -> Detected:
+    """Read one text, whole, in a domain: the name of a built-in one, or a folder.
 
-    What stands in the question, which the user said, is not of the answer: an attribute is the asker's, and a direct
-    identifier is left out. Raises UsageError for an unknown domain, DetectorError where a recogniser broke.
+    Raises UsageError for an unknown domain, DetectorError where a recogniser broke.
     """
     prepared = render(text)
-    told = squeezed(render(question).text) if question else ""
-    direct = tuple(
-        span for span in find_direct(prepared)
-        if not told or squeezed(render(text[span.start : span.end]).text) not in told)
-    return Reading(find_evidence(Doc(prepared), domain, question), direct)
+    return Detected(find_evidence(Doc(prepared), domain), tuple(find_direct(prepared)))
 
 
 def feature_names(domain: DomainLike) -> tuple[str, ...]:
@@ -92,7 +86,7 @@ def columns_of(domain: DomainLike) -> tuple[str, ...]:
     return (*found.shared, *found.own, "ethnicity", "sex")
 
 
-def evidence_row(reading: Reading, domain: DomainLike) -> NDArray[np.float32]:
+def evidence_row(reading: Detected, domain: DomainLike) -> NDArray[np.float32]:
     """The vector of one reading, in the order of `feature_names(domain)`."""
     domain = load_domain(domain)
     classes = columns_of(domain)
@@ -145,16 +139,16 @@ class EvidenceEncoder:
         self.dim = len(self.features)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """An (n, dim) array, where the user had said nothing."""
+        """An (n, dim) array."""
         if isinstance(texts, str):
             raise UsageError("expected a list of texts, got one string")
         return self.rows([self.read(text) for text in texts])
 
-    def read(self, text: str, question: str | None = None) -> Reading:
-        """What the detectors see in a text, given what the user said."""
-        return read(text, self.domain, question)
+    def read(self, text: str) -> Detected:
+        """What the detectors see in a text."""
+        return read(text, self.domain)
 
-    def rows(self, readings: Sequence[Reading]) -> NDArray[np.float32]:
+    def rows(self, readings: Sequence[Detected]) -> NDArray[np.float32]:
         """An (n, dim) array from what the detectors saw."""
         return np.array([evidence_row(r, self.domain) for r in readings], dtype=np.float32).reshape(-1, self.dim)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.encode.base import encoders, open_encoder, saving
-from discreet.encode.encoders.evidence import Reading
+from discreet.encode.encoders.evidence import Detected
 from discreet.text.reader import MODEL, packaged
 from discreet.text.render import render
 
@@ -36,11 +36,11 @@ class ReaderEncoder:
             raise UsageError("expected a list of texts, got one string")
         return self.rows([self.read(text) for text in texts])
 
-    def read(self, text: str, question: str | None = None) -> Reading:
-        """A reading that holds the vector alone; what the user had said does not change it."""
-        return Reading((), vector=packaged().read(render(text).text).vector)
+    def read(self, text: str) -> Detected:
+        """A reading that holds the vector alone."""
+        return Detected((), vector=packaged().read(render(text).text).vector)
 
-    def rows(self, readings: Sequence[Reading]) -> NDArray[np.float32]:
+    def rows(self, readings: Sequence[Detected]) -> NDArray[np.float32]:
         """The (n, dim) array of what was read. Raises UsageError where the learned reader did not read along."""
         vectors = [reading.vector for reading in readings]
         if any(vector is None for vector in vectors):

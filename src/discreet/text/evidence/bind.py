@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import pairwise
 
 from discreet.core.errors import DetectorError
@@ -41,20 +40,13 @@ _STATES = frozenset("are were have had live lived work worked".split())
 _OF_ITS_HEAD = frozenset(["marital status", "parenthood"])
 
 
-def find_evidence(doc: Doc, domain: DomainLike, question: str | None = None) -> tuple[Attribute, ...]:
-    """Every attribute that an answer states, bound to its subject, in order of their place.
+def find_evidence(doc: Doc, domain: DomainLike) -> tuple[Attribute, ...]:
+    """Every attribute that a text states, bound to its subject, in order of their place.
 
-    One per mention, so a repeated fact appears repeatedly. Those that `question` (what the user said) already contains
-    are the asker's, and no leaks. `domain` is the name of a built-in domain, or the folder of one.
+    One per mention, so a repeated fact appears repeatedly. `domain` is the name of a built-in domain, or the folder of
+    one.
     """
-    domain = load_domain(domain)
-    found = _attributes(doc, domain)
-    said = {(a.kind, a.value) for a in _attributes(Doc.of(question), domain)} if question and found else ()
-    return tuple(
-        replace(a, subject="asker", why=f"{a.why}; already said in the question")
-        if (a.kind, a.value) in said and a.subject in ("third", "speaker", "asker") else a
-        for a in found
-    )
+    return _attributes(doc, load_domain(domain))
 
 
 def _attributes(doc: Doc, domain: Domain) -> tuple[Attribute, ...]:
@@ -126,7 +118,7 @@ def _whose(context: Context, mention: Mention, places: list[int]) -> tuple[str, 
 def subject_of(context: Context, referent: Referent) -> Subject:
     """The subject of a referent: "you" in instruction is nobody in particular, "you are a litigator" is somebody."""
     # Where the question does not hold the attribute, nothing says that the reader is that person: a particular "you"
-    # counts as a third person; `find_evidence` marks what the question holds as the asker's.
+    # counts as a third person; the guard marks what the user said as the asker's.
     if referent.subject != "asker":
         return referent.subject
     begin, end = context.doc.sentence_of(referent.first)

@@ -13,7 +13,7 @@ from discreet.domains import IDENTIFYING
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.reader import Reading, Span
+from discreet.text.reader import Seen, Span
 
 KINDS = (*IDENTIFYING, "sex")
 """The classes that the reader decides; those of a domain, and whether a person is spoken of, are the rules' own."""
@@ -31,7 +31,7 @@ _WHOSE = (lex.DETERMINERS | frozenset("two three four five six seven eight nine 
 """What may stand behind "of" between the words of one family fact."""
 
 
-def attributes_of(reading: Reading, doc: Doc) -> tuple[Attribute, ...]:
+def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
     """The spans of the classes that the reader decides, in order of their place.
 
     The value is what is said, in lower case and without articles; spans of one person and class of which one holds the

@@ -1,34 +1,170 @@
-"""The calibrated score of an answer: what the reader counts in the text and of one person, the spans of that person,
-and the rules, in one logistic.
+"""The score of an answer: log-odds that somebody in it has a cluster of attributes, and the person of whom most is shown.
 
-The weights are not negative, and were fitted with the thresholds on labelled passages of families that taught the
-reader nothing (`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts up to four attributes of
-the identifying classes, of the subjects `TOLD`; under a policy that counts others, or where the user had said one of
-them or a direct identifier, spans and rules decide alone.
+Two logistics with weights that are not negative. That of the rules counts attributes of one person; it was fitted on the
+tuning half of labelled real passages (`docs/results/real_text.md`). The calibrated one puts together what the reader
+counts in the text and of one person, the spans of that person, and the rules; it was fitted with the thresholds on
+labelled passages of families that taught the reader nothing (`benchmarks/reader/calibrate.py`,
+`docs/results/reader.md`). The reader counts up to four attributes of the identifying classes, of the subjects `TOLD`;
+under a policy that counts others, or where the user had said one of them or a direct identifier, spans and rules decide.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from math import inf, isfinite, log
+from math import exp, inf, isfinite, log
 
 from discreet.core.errors import DetectorError
+from discreet.core.records import Evidence, Subject
 from discreet.domains import IDENTIFYING
 from discreet.guard.policy import Policy
-from discreet.guard.reading import Cluster, EvidenceScore, Read, clusters, fitted, score_evidence
+from discreet.guard.reading import Reading
+from discreet.text.direct.detect import DirectSpan
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.reader import TOLD
+from discreet.text.reader import TOLD, Seen
 
+FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 MOST = 12.0
 """Log-odds beyond which a part says no more."""
 OVERLOOKED = 0.1
 """Probability that an attribute stands there that nothing found, as many times as the cluster has attributes."""
 SEEN = 0.5
 """From this probability on a class that no words state is said to be inferable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What counts about one person: distinct attributes, strong and weak, and their classes; whether the answer calls
+    them a person, and up to three facts of the domain that do not count."""
+
+    person: str
+    subject: str
+    attributes: tuple[Attribute, ...]
+    strong: int
+    weak: int
+    classes: int
+    person_told: int
+    facts: int
+
+    @property
+    def size(self) -> int:
+        """Attributes that count, weak ones included."""
+        return self.strong + self.weak
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceScore:
+    """What the evidence rules make of one answer: the highest log-odds over all persons; the person with these odds,
+    None where nothing that counts is bound to anybody; whether they have as many attributes as the policy asks for, or
+    what can be inferred counts; the classes that can be inferred though no words state them; and the log-odds of the
+    learned reader's count, infinite where that has no say."""
+
+    logit: float
+    best: Cluster | None
+    cluster: bool
+    inferred: tuple[str, ...] = ()
+    counted: float = inf
+
+    def flags(self, tau: float, counted: float = -inf) -> bool:
+        """Whether evidence flags the answer at the log-odds threshold `tau`, that of the reader's count `counted`."""
+        return self.cluster and self.logit > tau and self.counted > counted
+
+    def listed(self) -> tuple[Evidence, ...]:
+        """What counts about that person, for the verdict."""
+        return () if self.best is None else tuple(a.evidence() for a in self.best.attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """Intercept, weights over `FEATURES`, and the logit thresholds of the operating points."""
+
+    intercept: float
+    weights: tuple[float, ...]
+    tau: dict[str, float]
+
+    def logit(self, features: Sequence[float]) -> float:
+        """The log-odds δ that the answer holds a cluster."""
+        return self.intercept + sum(w * f for w, f in zip(self.weights, features, strict=True))
+
+    def threshold(self, point: str) -> float:
+        """The log-odds above which the rules flag at an operating point; that of conservative at "costs"."""
+        return self.tau.get(point, self.tau["conservative"])
+
+    def counted_above(self, point: str) -> float:
+        """The rules alone ask for no count of the reader."""
+        return -inf
+
+    def unsure_above(self, point: str) -> float:
+        """The rules alone are never unsure: no log-odds at any operating point."""
+        return inf
+
+
+@cache
+def fitted() -> Logistic:
+    """The logistic that ships with discreet."""
+    data = json.loads(files("discreet.guard").joinpath("evidence_logistic.json").read_text(encoding="utf-8"))
+    return Logistic(data["intercept"], tuple(data["weights"][name] for name in FEATURES), data["tau"])
+
+
+def probability(logit: float) -> float:
+    """Logistic function, safe for any finite logit."""
+    return 1 / (1 + exp(-logit)) if logit >= 0 else exp(logit) / (1 + exp(logit))
+
+
+def clusters(attributes: Iterable[Attribute], policy: Policy) -> list[Cluster]:
+    """What counts about each person under a policy, the fullest first."""
+    by_person: dict[str, list[Attribute]] = {}
+    for a in attributes:
+        if a.subject in policy.subjects:
+            by_person.setdefault(a.person, []).append(a)
+    found = []
+    for person, members in by_person.items():
+        counted = tuple(a for a in members if a.kind in policy.counted)
+        strong = {(a.kind, a.value) for a in counted if not a.weak}
+        weak = {(a.kind, a.value) for a in counted} - strong
+        facts = {(a.kind, a.value) for a in members if a.kind in policy.domain.own and a.kind not in policy.counted}
+        found.append(Cluster(person, members[0].subject, counted, len(strong), len(weak),
+                             len({a.kind for a in counted}), int(any(a.kind == "person" for a in members)),
+                             min(3, len(facts))))
+    return sorted(found, key=lambda c: (-c.strong, -c.weak, -c.facts, -c.person_told, c.person))
+
+
+def features(cluster: Cluster, policy: Policy) -> tuple[float, ...]:
+    """Counts about one person, relative to the policy's cluster size, in the order of `FEATURES`; none can fall."""
+    spare = policy.cluster - 2 if cluster.size else 0
+    strong = max(0, cluster.strong - spare) if cluster.strong else 0
+    total = max(0, cluster.size - spare)
+    return (min(strong, 4), min(total, 4), float(total >= 2), float(strong >= 2), min(max(0, cluster.classes - spare),
+                                                                                      4), float(cluster.person_told),
+            cluster.facts / 3)
+
+
+def score_evidence(attributes: Iterable[Attribute], policy: Policy, model: Logistic) -> EvidenceScore:
+    """The person with the highest log-odds; the intercept and nobody where nothing counts.
+
+    Raises DetectorError where the log-odds are no number: a comparison with them would let the answer pass.
+    """
+    scored = [(model.logit(features(c, policy)), c) for c in clusters(attributes, policy)]
+    if not scored:
+        return EvidenceScore(model.intercept, None, False)
+    logit, best = max(scored, key=lambda pair: pair[0])
+    if not isfinite(logit):
+        raise DetectorError("the scorer", "a score that is no number")
+    return EvidenceScore(logit, best, best.size >= policy.cluster)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is scored where no text is at hand: attributes as read and as ruled, as a `Reading` has them."""
+
+    attributes: tuple[Attribute, ...]
+    ruled: tuple[Attribute, ...]
+    seen: Seen | None = None
+    direct: tuple[tuple[DirectSpan, Subject], ...] = ()
+    further: tuple[Attribute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +226,7 @@ class Parts:
         return inf if self.sure or self.text is None else max(self.text, self.person)
 
 
-def parts(read: Read, policy: Policy) -> Parts:
+def parts(read: Reading | Shown, policy: Policy) -> Parts:
     """What speaks for a cluster in an answer."""
     rules = score_evidence(read.ruled, policy, fitted())
     told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
@@ -119,28 +255,28 @@ def parts(read: Read, policy: Policy) -> Parts:
     return Parts(text, person, spans, rules.logit, sure, best)
 
 
-def _parted(rules: EvidenceScore, read: Read, policy: Policy) -> bool:
+def _parted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool:
     """Whether the reader gives to several people what the rules give to one, and enough to none of them."""
     shown = _overlapping(rules.best, read, policy)
     persons = [a.person for a in {(a.person, a.kind, a.value): a for a in shown}.values()]
     return len(set(persons)) > 1 and max(map(persons.count, persons)) < policy.cluster
 
 
-def _overlapping(best: Cluster | None, read: Read, policy: Policy) -> list[Attribute]:
+def _overlapping(best: Cluster | None, read: Reading | Shown, policy: Policy) -> list[Attribute]:
     """The attributes that count at the places of a cluster of the rules."""
     told = () if best is None else best.attributes
     return [a for a in read.attributes if a.kind in policy.counted and a.subject in policy.subjects
             and any(a.kind == b.kind and a.start < b.end and b.start < a.end for b in told)]
 
 
-def odds(read: Read, policy: Policy) -> tuple[float, float, float]:
+def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float, float]:
     """Log-odds of the reader's count, of the spans and of the rules, bounded; where the count is silent the spans stand
     for it. Without what a spaCy pipeline adds: weights that are fitted to these may have any sign."""
     said = parts(replace(read, attributes=tuple(a for a in read.attributes if a not in read.further)), policy)
     return _bounded(said.spans if said.text is None else said.text), _bounded(said.spans), _bounded(said.rules)
 
 
-def score(read: Read, policy: Policy, model: Combined) -> EvidenceScore:
+def score(read: Reading | Shown, policy: Policy, model: Combined) -> EvidenceScore:
     """The calibrated log-odds of an answer, and the person of whom most is shown.
 
     Raises DetectorError where the log-odds are no number: a comparison with them would let the answer pass.

@@ -1,0 +1,133 @@
+"""Templates of prompts: which words of a message a user typed, and which were put there, by the fixed words around them.
+
+A template is matched as a whole: its first words begin the message and its last words end it. Where the words between
+two slots stand in the message more than once, there are several ways to cut it, because retrieved text may hold them
+too; a slot is given only the words that every way gives to it. So words that a passage forges are never the user's, and
+a question that holds the template's own words is cut short (`../docs/provenance.md`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from discreet.core.errors import UsageError
+
+SLOTS = ("question", "context", "other")
+_PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+_BLANKS = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+_LABEL = re.compile(r"(?:^|\n|[.?!] )\W{0,4}(?:question|query|user|human|customer|client|patient|input|prompt|q)\b"
+                    r"[ \w]{0,20}[:>\]]", re.IGNORECASE)
+_OWN = 3
+"""Words that a closed template needs at its start: fewer are no words of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Fixed texts (n + 1) and the n slots between them, white space as one blank."""
+
+    fixed: tuple[str, ...]
+    slots: tuple[str, ...]
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it says by itself what is the user's: fixed words begin and end it, and stand around that slot."""
+        return ("question" in self.slots and len(_WORD.findall(self.fixed[0])) >= _OWN
+                and all(map(_WORD.search, self.fixed)))
+
+    def cut(self, message: str) -> tuple[str, ...] | None:
+        """The words of each slot that every way to cut the message gives to it; None where it is of another template.
+
+        The first fixed text between two slots stands as far left as it can for the end of the slot before it, and as
+        far right as it can for the beginning of the slot behind it. Time is linear in the message for each slot.
+        """
+        lined = collapsed(message)
+        said = lined.replace("\n", " ")
+        first, *between, last = self.fixed
+        if not said.startswith(first) or not said.endswith(last) or len(said) < len(first) + len(last):
+            return None
+        ends, at = [], len(first)
+        for fixed in between:
+            at = said.find(fixed, at, len(said) - len(last))
+            if at < 0:
+                return None
+            ends.append(at)
+            at += len(fixed)
+        ends.append(len(said) - len(last))
+        starts, at = [], len(said) - len(last)
+        for fixed in reversed(between):
+            at = said.rfind(fixed, len(first), at)
+            starts.append(at + len(fixed))
+        starts.append(len(first))
+        return tuple(lined[start:end].strip() for start, end in zip(reversed(starts), ends, strict=True))
+
+    def is_sure(self, message: str, slots: tuple[str, ...]) -> bool:
+        """Whether a message can be of this template only, as far as can be told without the application's word.
+
+        Each fixed text stands in it once, no slot holds a label of another question, and none but the user's ends as a
+        question does: else a passage may have forged the whole template.
+        """
+        said = collapsed(message).replace("\n", " ")
+        once = all(said.count(fixed.strip()) == 1 for fixed in self.fixed if len(fixed.strip()) > 1)
+        others = [text for name, text in zip(self.slots, slots, strict=True) if name != "question"]
+        return once and not any(_LABEL.search(text) or text.endswith("?") for text in others)
+
+
+def collapsed(text: str) -> str:
+    """A text with each stretch of white space as one blank, or line break where it holds one; none at its ends."""
+    return _BLANKS.sub(lambda blank: "\n" if "\n" in blank[0] or "\r" in blank[0] else " ", text).strip()
+
+
+@cache
+def parse(text: str) -> Template:
+    """The template of a text, or of a known prompt's name.
+
+    UsageError for one without `{question}` or `{context}`, with a slot of another name, or where two slots touch.
+    """
+    known = texts()
+    if "{" not in text and text not in known:
+        raise UsageError(f"the template is {text[:40]!r}; expected a text with {{question}} and {{context}}, or the name "
+                         f"of a known prompt such as {next(iter(known))}")
+    fixed, slots, at = [""], [], 0
+    source = known.get(text, text)
+    for part in _PART.finditer(source):
+        fixed[-1] += source[at : part.start()]
+        at = part.end()
+        if part[1] is None:
+            fixed[-1] += part[0][0]
+        elif part[1] not in SLOTS:
+            raise UsageError(f"the template has a slot {part[1][:40]!r}; expected {{question}}, {{context}} or "
+                             "{other}, and {{ for a brace of its own")
+        else:
+            slots.append(part[1])
+            fixed.append("")
+    fixed[-1] += source[at:]
+    if not set(slots) & {"question", "context"} and text not in known:
+        raise UsageError("the template has neither {question} nor {context}; expected at least one of them")
+    bare = [_BLANKS.sub(" ", one) for one in fixed]
+    bare[0], bare[-1] = bare[0].lstrip(), bare[-1].rstrip()
+    if slots.count("question") > 1:
+        raise UsageError("the template has {question} twice; expected it once")
+    if any(not one for one in bare[1:-1]):
+        raise UsageError("two slots of the template touch; expected fixed words or a blank between them")
+    return Template(tuple(bare), tuple(slots))
+
+
+@cache
+def texts() -> Mapping[str, str]:
+    """The known prompts by name, as `data/prompts.yaml` has them."""
+    import yaml  # where a message may be a prompt: most are not
+
+    found = yaml.safe_load(files("discreet.text").joinpath("data", "prompts.yaml").read_text(encoding="utf-8"))
+    return MappingProxyType(found)
+
+
+@cache
+def known() -> tuple[Template, ...]:
+    """The known prompts."""
+    return tuple(parse(name) for name in texts())

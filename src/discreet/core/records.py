@@ -257,10 +257,10 @@ class Reason:
 class Verdict:
     """What the guard says of one answer.
 
-    `score`, a number unless the action is `failed`, belongs to what decided: 1 for a direct identifier, the probability
-    by evidence where that flags. `logit` are the log-odds of evidence, flagged above `threshold`; `delta`, flagged above
-    `tau`, and both sigmas are those of a fitted layer 2, None without one. `cause` says why, `reason` says it in a
-    sentence. `people` says how many people fit what the answer says of the person whom it narrows down most, where that
+    `score`, a number unless the action is `failed`, belongs to what decided: 1 for a direct identifier, the
+    probability by evidence where that flags. `logit` are the log-odds of evidence, flagged above `threshold`; `delta`
+    (flagged above `tau`) and both sigmas are those of a fitted layer 2, None without one. `cause` says why, `reason`
+    says it in a sentence. `people` says how many people fit what the answer says of the person whom it narrows down most, where that
     was asked and anything is said.
     """
 
@@ -286,6 +286,11 @@ class Verdict:
             raise ValueError(f"action must be one of {ACTIONS}, got {self.action!r}")
         if (self.score is None) != (self.action == "failed"):
             raise ValueError("score is a number in every verdict but `failed`, and null there")
+
+    @property
+    def rank(self) -> float | None:
+        """What ranks answers by: δ of a fitted layer 2, else the log-odds of evidence; None where the guard failed."""
+        return self.logit if self.delta is None else self.delta
 
     @property
     def code(self) -> Code:

@@ -1,10 +1,10 @@
-"""The verdict: a reading, a policy and thresholds to an action with its reason. The only place where a verdict is made.
+"""The verdict: a reading, a policy and thresholds to an action with its reason. The only place that makes verdicts.
 
-The first of these that applies decides: a detector broke (`failed`); a direct identifier (`flag`); a cluster of evidence
-about one person, or fewer people who fit than the policy's `fewer_than` (`flag`); an answer to a probe (as the policy
-says); one person over several answers (`flag`); a quote, where the policy flags them; what cannot be judged: empty, not
-English, unreadable, out of distribution (`abstain`); unsure evidence (`abstain`); δ of a fitted layer 2 (`flag`, or
-`abstain` where evidence is sure of the contrary); a quote, where the policy holds them; facts of a withheld answer told
+The first of these that applies decides: a detector broke (`failed`); a direct identifier (`flag`); a cluster of
+evidence about one person, or fewer people who fit than the policy's `fewer_than` (`flag`); an answer to a probe (as the
+policy says); one person over several answers (`flag`); a quote, where the policy flags them; what cannot be judged:
+empty, not English, unreadable, out of distribution (`abstain`); unsure evidence (`abstain`); δ of a fitted layer 2
+(`flag`, or `abstain` where evidence is sure of the contrary); a quote, where the policy holds them; facts of a withheld answer told
 again (`abstain`); `safe`. What was not read, not counted or not understood clears nobody.
 """
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """What an operating point asks for: evidence flags above the log-odds `flags` where the reader's count is above
-    `counted`, and is unsure above `unsure`; δ of a fitted layer 2 flags above `tau`. `agrees`: a flag by δ needs evidence
-    that is at least unsure, as where layer 2 was fitted with the learned reader."""
+    `counted`, and is unsure above `unsure`; δ of a fitted layer 2 flags above `tau`. `agrees`: a flag by δ needs
+    evidence that is at least unsure, as where layer 2 was fitted with the learned reader."""
 
     point: str
     flags: float
@@ -51,8 +51,8 @@ class Layer2:
 
 @dataclass(frozen=True, slots=True)
 class OverTurns:
-    """One person over several answers: sure enough for a flag or not, how many attributes, in which classes, how many of
-    them in earlier answers, and where those of this answer stand."""
+    """One person over several answers: sure enough for a flag or not, how many attributes, in which classes, how many
+    of them in earlier answers, and where those of this answer stand."""
 
     sure: bool
     subject: str
@@ -94,8 +94,8 @@ def _change(quiet: Verdict, reading: Reading, policy: Policy, found: EvidenceSco
             findings: Iterable[Finding], layer2: Layer2 | None, people: Sequence[Measured],
             over_turns: OverTurns | None) -> dict[str, Any]:
     """What differs from the verdict "safe"."""
-    flagged = (_direct(quiet, findings) or _by_evidence(found, at, policy, people) or _probed(quiet, reading, policy, "flag")
-               or _linked(quiet, over_turns, sure=True))
+    flagged = (_direct(quiet, findings) or _by_evidence(found, at, policy, people)
+               or _probed(quiet, reading, policy, "flag") or _linked(quiet, over_turns, sure=True))
     if flagged:
         return flagged
     copied = Reason("verbatim", attributes=max([q.words for q in reading.quotes], default=0))
@@ -139,10 +139,11 @@ def _by_evidence(found: EvidenceScore, at: Thresholds, policy: Policy, people: S
     score = probability(found.logit)
     if found.flags(at.flags, at.counted):
         return _as("flag", _of_evidence("cluster", found, at, policy), "contextual", score=score)
+    fewest = policy.fewer_than
     for one in people:
-        if policy.fewer_than is not None and one.count.estimate is not None and one.count.interval95[1] < policy.fewer_than:
+        if fewest is not None and one.count.estimate is not None and one.count.interval95[1] < fewest:
             reason = replace(_of_evidence("few_people", found, at, policy),
-                             detail=f"fewer than {policy.fewer_than:,}: {one.people().sentence()}")
+                             detail=f"fewer than {fewest:,}: {one.people().sentence()}")
             return _as("flag", reason, "contextual", score=score)
     return {}
 
@@ -184,8 +185,8 @@ def _of_evidence(cause: Cause, found: EvidenceScore, at: Thresholds, policy: Pol
         return Reason(cause, needed=policy.cluster, inferred=found.inferred, odds=found.logit, threshold=at.flags,
                       point=at.point)
     kinds = tuple(sorted({a.kind for a in best.attributes}))
-    return Reason(cause, kinds, best.subject, best.size, best.weak, policy.cluster, found.inferred, found.logit, at.flags,
-                  at.point)
+    return Reason(cause, kinds, best.subject, best.size, best.weak, policy.cluster, found.inferred, found.logit,
+                  at.flags, at.point)
 
 
 def suppressed_by_subject(attributes: Iterable[Attribute], policy: Policy) -> str | None:
@@ -245,8 +246,8 @@ def sentence(reason: Reason) -> str:
         "direct": f"direct identifiers: {kinds}",
         "cluster": told,
         "few_people": reason.detail,
-        "probe": f"the question describes a person by {described or 'what it says'}, and the answer tells something of them",
-        "density": "reads like the unsafe texts that the guard was fitted on; evidence alone does not flag it: " + quiet,
+        "probe": f"the question describes a person by {described}, and the answer tells something of them",
+        "density": f"reads like the unsafe texts of the fit, though evidence alone does not flag it: {quiet}",
         "verbatim": f"quotes a retrieved passage nearly word for word ({reason.attributes} words)",
         "over_turns": f"over turns: {whose}: {kinds}; {reason.detail}",
         "unsure_over_turns": f"unsure over turns: {whose}: {kinds}; {reason.detail}",

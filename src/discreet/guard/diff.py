@@ -41,7 +41,7 @@ class Decided:
         """The answer's id with the decision and the score of both guards."""
         return {"id": self.id, "at": self.at, **{
             f"{side}_{name}": value for side, verdict in (("old", self.old), ("new", self.new))
-            for name, value in (("decision", decision(verdict)), ("delta", verdict.delta))}}
+            for name, value in (("decision", decision(verdict)), ("score", verdict.rank))}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _weeks(decided: Sequence[Decided]) -> list[dict[str, Any]]:
 
 def _higher(ours: Sequence[Verdict], before: Sequence[Verdict]) -> Estimate:
     """The probability that a score of this week is higher than one of the weeks before; ties count half."""
-    scores = [[one.delta for one in side if one.delta is not None] for side in (before, ours)]
+    scores = [[one.rank for one in side if one.rank is not None] for side in (before, ours)]
     if min(map(len, scores)) < 2:
         return Estimate.unresolved("drift needs two scores in the week and two before it", unit="answer")
     labels = np.repeat([0, 1], [len(scores[0]), len(scores[1])])

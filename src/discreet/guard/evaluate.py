@@ -96,8 +96,10 @@ def _figures(cases: Sequence[_Case]) -> dict[str, Estimate]:
 
     def ranked(figure: Callable[..., Estimate], among: Callable[[_Case], bool], *options: float) -> Estimate:
         """Of log-odds: a failed verdict has none."""
-        known = [c for c in cases if (c.leaks or among(c)) and c.judgement.verdict.delta is not None]
-        return figure([c.judgement.verdict.delta for c in known], [c.leaks for c in known], *options, **_unit(known))
+        known = [(c, rank) for c in cases
+                 if (c.leaks or among(c)) and (rank := c.judgement.verdict.rank) is not None]
+        given = [c for c, _ in known]
+        return figure([rank for _, rank in known], [c.leaks for c in given], *options, **_unit(given))
 
     return {
         "auroc": ranked(auroc_estimate, lambda c: c.negative),
@@ -155,7 +157,7 @@ def _controls(speakers: Sequence[_Case], passed: Sequence[_Case], guard: Callabl
 
     def echoed(change: Callable[[str], str]) -> Estimate:
         return held(speakers, lambda c: replace(
-            c.row.answer, question=c.row.answer.answer, answer=change(c.row.answer.answer)))
+            c.row.answer, user_words=c.row.answer.answer, answer=change(c.row.answer.answer)))
 
     def with_sentence(sentence: str) -> Estimate:
         def changed(c: _Case) -> Answer:

@@ -36,6 +36,7 @@ from discreet.guard.guard import Guard
 from discreet.guard.points import THETA_PERCENTILE, Costs, operating_points, thetas
 from discreet.guard.policy import Policy
 from discreet.guard.professional import weights
+from discreet.guard.reading import READER
 from discreet.guard.score import odds
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
 
@@ -159,7 +160,7 @@ def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded 
     A row of the fit set stands for a whole answer: what a long text says in the mean is what its class is like.
     """
     reader = EvidenceEncoder(corpus.policy.domain)
-    samples, reads = corpus.of("fit")
+    _, reads = corpus.of("fit")
     counted = corpus.policy if all(read.seen is not None for read in corpus.reads) else None
     readings = [detected_in(read) for read in reads]
     texts = [text_of(read, encoded) for read in reads]
@@ -167,7 +168,7 @@ def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded 
     fusion, features = Fusion.fit_encode(encoders, texts, readings=readings, device=device)
     held: dict[Part, Rows] = {}
     for part in PARTS[1:]:
-        samples, reads = corpus.of(part)
+        _, reads = corpus.of(part)
         held[part] = rows_of(fusion, reader, reads, encoded, counted)
     return EncodedCorpus(corpus, encoded, fusion, reader, features, reader.rows(readings), held, seen)
 

@@ -170,17 +170,18 @@ class Guard:
 
         save_detector(Path(folder), self.detector, self.policy, self.card)
 
-    def at(self, tau: float, rules_tau: float | None = None, unsure: float | None = None) -> Guard:
-        """The same guard with another threshold of δ, and where they are given of the log-odds of evidence.
+    def at(self, tau: float | None = None, rules_tau: float | None = None, unsure: float | None = None) -> Guard:
+        """The same guard with other thresholds, those that are given: of δ, and of the log-odds of evidence.
 
-        Above `rules_tau` evidence flags; above `unsure` an answer that nothing flags is an abstention.
+        Above `rules_tau` evidence flags; above `unsure` an answer that nothing flags is an abstention. UsageError for
+        `tau` where the guard was not fitted.
         """
+        if tau is not None:
+            self.detector  # noqa: B018 - raises where there is none
         other = copy(self)
+        other.tau = self.tau if tau is None else tau
+        other.rules_tau = self.rules_tau if rules_tau is None else rules_tau
         other.unsure = self.unsure if unsure is None else unsure
-        if self.is_fitted:
-            other.tau = tau
-        if rules_tau is not None or not self.is_fitted:
-            other.rules_tau = tau if rules_tau is None else rules_tau
         return other
 
     def counting(self, population: Population | Path | str | None = None) -> Guard:
@@ -209,7 +210,8 @@ class Guard:
         """The verdict on one answer; never raises for what the answer holds.
 
         A string is an answer with a random id, and `question` the user message as the model got it: what it says of the
-        user is no leak where it reads as a user's own words (`docs/provenance.md`). UsageError for anything but a string or an Answer, or a question with an Answer, which holds its own.
+        user is no leak where it reads as a user's own words (`docs/provenance.md`). UsageError for anything but a
+        string or an Answer, or a question with an Answer, which holds its own.
         """
         return self.judge(answer, question).verdict
 

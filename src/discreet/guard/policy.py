@@ -32,10 +32,10 @@ class Policy:
     Attributes of `subjects` count towards a cluster, which `cluster` of them (at least 1) make where they are bound to
     one person. `fewer_than`, where it is given, flags also where fewer people fit; it lets nothing pass. `probe` says
     what an answer does that tells something of a person whom the question describes: "flag", "abstain" or "pass".
-    `names` may be said, each in its role: names of staff, say, as (name, role). `rule` says which classes count: "identifying", those that say
-    who somebody is; "paper", the paper's, shared and of the domain; or the named ones. Direct identifiers of
-    `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too. `quotes` says what
-    near-verbatim quotes of retrieved passages do.
+    `names` may be said, each in its role: names of staff, say, as (name, role). `rule` says which classes count:
+    "identifying", those that say who somebody is; "paper", the paper's, shared and of the domain; or the named ones.
+    Direct identifiers of `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too.
+    `quotes` says what near-verbatim quotes of retrieved passages do.
     """
 
     domain: Domain

@@ -103,11 +103,20 @@ def telling_clauses(doc: Doc) -> Iterator[tuple[int, int]]:
         begin, start = start, cut[1]
         if not clause or cues["declines"].search(clause):
             continue
-        replies = cues["affirms"].search(clause) or cues["denies"].search(clause) or cues["counts"].search(clause)
-        if replies and not cues["for the reader"].search(clause) and not cues["hypothetical"].search(clause) or cues["on record"].search(clause) or (not cues["modal"].search(clause) and (
-                cues["asserts"].search(clause) or cues["told the reader"].search(clause)
-                or cues["event"].search(clause))):
+        if _tells(clause):
             yield begin, cut[0]
+
+
+def _tells(clause: str) -> bool:
+    """Whether a lower-case clause confirms, denies, counts or tells something of somebody."""
+    cues = patterns("probes")
+
+    def has(*names: str) -> bool:
+        return any(cues[name].search(clause) for name in names)
+
+    if has("affirms", "denies", "counts") and not has("for the reader", "hypothetical"):
+        return True
+    return has("on record") or (not has("modal") and has("asserts", "told the reader", "event"))
 
 
 def _is_fragment(doc: Doc) -> bool:

@@ -1,8 +1,8 @@
 """One reading of an answer in its request: what everything else that judges, remembers or explains it takes.
 
-It is made once a check: the rendered text, its language, direct identifiers, attributes with the person and the subject
-of each, quotes of retrieved passages, and the request by origin (`discreet.text.provenance`). An attribute or identifier
-that only repeats what the user said of themselves, or of somebody whom they bring, is the asker's.
+It is made once a check: the rendered text, its language, direct identifiers, attributes with the person and the
+subject of each, quotes of retrieved passages, and the request by origin (`discreet.text.provenance`). An attribute or
+identifier that only repeats what the user said of themselves, or of somebody whom they bring, is the asker's.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     further: tuple[Attribute, ...] = ()
     if pipeline is not None:
         # Only what may leak: a repetition would change what the reader's count speaks of.
-        more = [a for a in repeated(pipeline.find(doc, policy.domain, attributes), doc, request.own) if a.subject != "asker"]
+        more = [a for a in repeated(pipeline.find(doc, policy.domain, attributes), doc, request.own)
+                if a.subject != "asker"]
         further = tuple(more if seen is None else (a for a in merged(read, ruled, more) if a not in attributes))
         attributes = (*attributes, *further)
     quotes = find_quotes(answer.answer, answer.sources, policy.quotes)
@@ -182,8 +183,9 @@ def findings_of(reading: Reading, policy: Policy) -> tuple[Finding, ...]:
     found += [Finding("quote", "nobody", "", one.start, one.end, f"{one.words} words as in passage {one.source}",
                       "verbatim", policy.quotes.action in ("abstain", "flag")) for one in reading.quotes]
     if reading.probe is not None:
-        found += [Finding("answer_to_probe", reading.probe.subject, "", start, end, "tells what the question asks of a "
-                          "described person", "contextual", policy.probe != "pass") for start, end in reading.probe.clauses]
+        why = "tells what the question asks of a described person"
+        found += [Finding("answer_to_probe", reading.probe.subject, "", start, end, why, "contextual",
+                          policy.probe != "pass") for start, end in reading.probe.clauses]
     return tuple(sorted(found, key=lambda f: (f.start, f.end, f.type)))
 
 

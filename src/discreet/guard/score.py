@@ -1,11 +1,11 @@
-"""The score of an answer: log-odds that somebody in it has a cluster of attributes, and the person of whom most is shown.
+"""The score of an answer: log-odds that somebody in it has a cluster of attributes, and of whom most is shown.
 
-Two logistics with weights that are not negative. That of the rules counts attributes of one person; it was fitted on the
-tuning half of labelled real passages (`docs/results/real_text.md`). The calibrated one puts together what the reader
-counts in the text and of one person, the spans of that person, and the rules; it was fitted with the thresholds on
-labelled passages of families that taught the reader nothing (`benchmarks/reader/calibrate.py`,
+Two logistics with weights that are not negative. That of the rules counts attributes of one person; it was fitted on
+the tuning half of labelled real passages (`docs/results/real_text.md`). The calibrated one puts together what the
+reader counts in the text and of one person, the spans of that person, and the rules; it was fitted with the thresholds
+on labelled passages of families that taught the reader nothing (`benchmarks/reader/calibrate.py`,
 `docs/results/reader.md`). The reader counts up to four attributes of the identifying classes, of the subjects `TOLD`;
-under a policy that counts others, or where the user had said one of them or a direct identifier, spans and rules decide.
+under a policy that counts others, or where the user said one of them or a direct identifier, spans and rules decide.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from discreet.guard.policy import Policy
 from discreet.guard.reading import Reading, counts_directly
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.learned import facts_words
+from discreet.text.evidence.learned import attributes_of, facts_words
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent
 from discreet.text.reader import TOLD, Seen, packaged

@@ -213,10 +213,10 @@ def guard_scores(guard: Guard, answers: Iterable[Answer | str]) -> list[float]:
     for answer in answers:
         judged = guard.judge(answer)
         verdict = judged.verdict
-        if judged.evidence is None or verdict.delta is None:
+        if judged.evidence is None:
             raise InputError(f"the guard failed on the answer {verdict.id!r}: {verdict.reason}; leave it out")
         rules = judged.evidence.logit - guard.rules_tau
-        score = max(rules, verdict.delta - guard.tau)
+        score = rules if verdict.delta is None or guard.tau is None else max(rules, verdict.delta - guard.tau)
         scores.append(max(score, 0.0) if verdict.action == "flag" else min(score, -TINY))
     return scores
 

@@ -83,10 +83,7 @@ class GuardSettings(_Part):
             guard = Guard(policy, point=self.point, reader=self.reader, spacy=self.spacy)
         if self.people or self.population is not None:
             guard = guard.counting(self.population)
-        if self.rules_tau is None and self.unsure_above is None:
-            return guard
-        tau = guard.tau if guard.is_fitted or self.rules_tau is None else self.rules_tau
-        return guard.at(tau, guard.rules_tau if self.rules_tau is None else self.rules_tau, self.unsure_above)
+        return guard.at(rules_tau=self.rules_tau, unsure=self.unsure_above)
 
 
 class Limits(_Part):

@@ -37,7 +37,7 @@ class GuardFacts:
 
     policy: str
     point: str
-    tau: float
+    tau: float | None
     fitted: bool
     reader: bool
     expected: float | None = None

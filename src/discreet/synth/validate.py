@@ -26,6 +26,7 @@ from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence import find_evidence
 from discreet.text.evidence.learned import attributes_of, merged
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.provenance import OwnWords, repeated
 from discreet.text.render import render
 
 Check = Callable[[Record], Sequence[str]]

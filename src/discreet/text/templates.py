@@ -1,4 +1,4 @@
-"""Templates of prompts: which words of a message a user typed, and which were put there, by the fixed words around them.
+"""Templates of prompts: by the fixed words around them, which words of a message a user typed, and which were put in.
 
 A template is matched as a whole: its first words begin the message and its last words end it. Where the words between
 two slots stand in the message more than once, there are several ways to cut it, because retrieved text may hold them
@@ -91,8 +91,8 @@ def parse(text: str) -> Template:
     """
     known = texts()
     if "{" not in text and text not in known:
-        raise UsageError(f"the template is {text[:40]!r}; expected a text with {{question}} and {{context}}, or the name "
-                         f"of a known prompt such as {next(iter(known))}")
+        raise UsageError(f"the template is {text[:40]!r}; expected a text with {{question}} and {{context}}, or the "
+                         f"name of a known prompt such as {next(iter(known))}")
     fixed, slots, at = [""], [], 0
     source = known.get(text, text)
     for part in _PART.finditer(source):

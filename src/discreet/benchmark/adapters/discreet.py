@@ -12,7 +12,8 @@ from discreet.core.errors import UsageError
 from discreet.guard.artifact import MANIFEST
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
-from discreet.guard.reading import Finding, counts_directly, probability
+from discreet.guard.reading import Finding, counts_directly
+from discreet.guard.score import probability
 from discreet.text.direct.detect import DirectSpan, known_types
 
 DIRECT = {"person_name": "name", "hypothetical_name": "name", "address": "address", "street_address": "address",
@@ -39,7 +40,8 @@ class DiscreetGuard:
         self._given, self._point = None if self._folder else given, point
         self._guard_of = cache(self._opened)
         known = sorted(path.parent.name for path in self._folder.glob(f"*/{MANIFEST}")) if self._folder else ["medical"]
-        self.threshold: float | None = probability(self._guard_of(known[0])[0].tau)
+        first = self._guard_of(known[0])[0]
+        self.threshold: float | None = probability(first.rules_tau if first.tau is None else first.tau)
 
     def _opened(self, domain: str | None) -> tuple[Guard, Policy]:
         given = domain if self._given is None else self._given

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
 from discreet.guard.guard import Judgement
-from discreet.guard.reading import probability
+from discreet.guard.score import probability
 from discreet.serve.gate import Gate, length_of
 from discreet.serve.keys import OperatorOf
 from discreet.serve.limits import RefusedError, answers_of

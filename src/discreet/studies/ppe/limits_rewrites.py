@@ -207,7 +207,7 @@ def attack(guard: Guard, draft: Draft, sees: str, rng: Generator, most: int = BU
             alone = most - left if alone is None else alone
             if safe:
                 return Needed(alone, most - left)
-        delta = float("inf") if verdict.delta is None else verdict.delta
+        delta = float("inf") if verdict.rank is None else verdict.rank
         if sees == "action":
             text, meaning = begin if left % 10 == 0 else (other, means)
         elif delta <= best or rng.random() < _UPHILL:

@@ -23,9 +23,9 @@ from discreet.benchmark.matching import Triple, triples
 from discreet.core.numbers import interval
 from discreet.core.records import Answer
 from discreet.domains import IDENTIFYING
-from discreet.guard.score import odds
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
+from discreet.guard.score import odds
 from discreet.stats import share_estimate
 from discreet.text.doc import Doc
 from discreet.text.evidence.learned import attributes_of

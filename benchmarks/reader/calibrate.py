@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from discreet.core.records import Answer
-from discreet.guard.score import MOST, combined, parts, score
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
+from discreet.guard.score import MOST, combined, parts, score
 from discreet.text import reader as package
 
 Floats = NDArray[np.float64]

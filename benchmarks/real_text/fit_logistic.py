@@ -20,9 +20,9 @@ from benchmarks.real_text.passages import assemble
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
-from discreet.guard import reading
+from discreet.guard import score
 from discreet.guard.policy import Policy
-from discreet.guard.reading import FEATURES, Logistic
+from discreet.guard.score import FEATURES, Logistic
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
 
@@ -40,8 +40,8 @@ def counted(data: Path, half: str) -> tuple[list[list[tuple[float, ...]]], NDArr
         if row["cluster"] == "unclear" or row["subject"] not in ("third", "speaker", "none"):
             continue
         policy = Policy.of(row["domain"])
-        found = reading.clusters(find_evidence(Doc.of(row["answer"]), row["domain"]), policy)
-        persons.append([reading.features(c, policy) for c in found])
+        found = score.clusters(find_evidence(Doc.of(row["answer"]), row["domain"]), policy)
+        persons.append([score.features(c, policy) for c in found])
         labels.append(row["cluster"] == "yes")
     return persons, np.array(labels)
 
@@ -95,7 +95,7 @@ def main() -> None:
                       f"cluster, {int((~labels).sum())} without; ridge {RIDGE}",
     }
     assert Logistic(round(float(theta[0]), 4), tuple(weights.values()), tau).logit(tuple(LEAST_CLUSTER)) > 0
-    target = Path(reading.__file__).with_name("evidence_logistic.json")
+    target = Path(score.__file__).with_name("evidence_logistic.json")
     target.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(record, indent=1))
 

@@ -12,7 +12,7 @@ from discreet.core.errors import DetectorError
 from discreet.core.records import Answer
 from discreet.guard import reading
 from discreet.guard.guard import Guard
-from discreet.guard.reading import Logistic
+from discreet.guard.score import Logistic
 from discreet.text.direct.detect import recognisers
 from discreet.text.evidence.mentions import taggers
 

@@ -25,7 +25,7 @@ from discreet.guard.fit import fit_guard
 from discreet.guard.guard import Guard
 from discreet.guard.points import Thetas
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import probability
+from discreet.guard.score import probability
 
 BY_RULES = [kind for kind in DISCRIMINATORS if kind != OddsLogistic.kind]
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
@@ -243,7 +243,7 @@ def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: Guard, monkeypatch: p
         one = detector.deciding(kind)
         guard = Guard(fitted_guard.policy, detector=one)
         read = reading.read_answer(Answer("1", long), fitted_guard.policy, reader=False)
-        rows = rows_of(one.fusion, one.evidence, [Answer("1", long)], [read], "answer")
+        rows = rows_of(one.fusion, one.evidence, [read], "answer")
         assert len(rows.features) > 4
         sigmas = one.dual.sigmas(rows.features)
         deltas = sigmas[:, 1] - sigmas[:, 0] if kind == DENSITY else one.discriminators[kind].delta(rows.features)
@@ -266,7 +266,7 @@ def test_alone_as_with_others_in_any_order(fitted_guard: Guard) -> None:
         assert {v.id: replace(v, latency_ms=None) for v in fitted_guard.check_many(order)} == alone
     detector = fitted_guard.detector
     reads = [reading.read_answer(a, fitted_guard.policy, reader=False) for a in answers]
-    scores = detector.score(rows_of(detector.fusion, detector.evidence, answers, reads, "answer"))
+    scores = detector.score(rows_of(detector.fusion, detector.evidence, reads, "answer"))
     assert scores.delta.tolist() == [alone[a.id].delta for a in answers]
 
 

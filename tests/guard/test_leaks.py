@@ -20,8 +20,8 @@ import discreet
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Turn
 from discreet.core.unicode import prepare
-from discreet.guard import score, reading
 from discreet.guard import guard as room
+from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import Facts, find_direct, recognisers

@@ -17,6 +17,7 @@ from discreet.core.records import People, rounded
 
 TEACHER = "The patient is a 52-year-old lawyer from Omaha."
 """All of it is counted: 1e8 × .01 × .01 × .002 = 20 people, 4 to 100 in 95 of 100."""
+AGE = "The patient is 52 years old."
 
 
 def guard(fewer_than: int | None, size: float = 1e8, domain: str = "medical", **more: Any) -> Guard:
@@ -40,33 +41,28 @@ def test_people_are_said_beside_a_verdict_that_they_do_not_change() -> None:
     assert "Omaha" not in json.dumps(verdict.to_json()) + repr(verdict)
 
 
-@pytest.mark.parametrize(("fewer_than", "size", "action", "why"), [
-    (101, 1e8, "flag", "fewer than 101"), (100, 1e8, "abstain", "fewer than 100 or not"),
-    (5, 1e8, "abstain", "fewer than 5 or not"), (4, 1e8, "safe", "not fewer than 4"),
-    (100, 1e12, "safe", "not fewer than 100")])
-def test_the_interval_decides(fewer_than: int, size: float, action: str, why: str) -> None:
-    verdict = guard(fewer_than, size).check(TEACHER)
+@pytest.mark.parametrize(("fewer_than", "size", "action"), [
+    (51, 1e3, "flag"), (50, 1e3, "safe"), (2, 1e3, "safe"), (50, 1e12, "safe")])
+def test_fewer_than_flags_by_the_upper_end_of_the_interval(fewer_than: int, size: float, action: str) -> None:
+    verdict = guard(fewer_than, size).check(AGE)
     assert verdict.action == action, verdict.reason
-    assert verdict.reason.startswith(why)
     assert (verdict.layer == "contextual") == (action == "flag")
+    assert verdict.cause is not None
+    assert verdict.cause.cause == ("few_people" if action == "flag" else "none")
+    assert verdict.reason.startswith("fewer than 51: about 10 people fit (2 to 50)") == (action == "flag")
 
 
-def test_what_was_not_counted_is_no_reason_to_pass() -> None:
-    """Two children, and a litigator, who is some of the lawyers: the count is an upper bound."""
-    for text, left in ((f"{TEACHER} He has two children.", "family"),
-                       ("The patient is a 52-year-old litigator from Omaha.", "occupation")):
-        verdict = guard(2).check(text)
-        assert verdict.action == "abstain"
-        assert verdict.reason.endswith(f"not counted or only in part: {left}")
-        assert verdict.people is not None
-        assert verdict.people.sentence().startswith("at most about ")
-        assert guard(101).check(text).action == "flag"
+@pytest.mark.parametrize("text", [TEACHER, f"{TEACHER} He has two children."])
+def test_many_people_clear_no_cluster(text: str) -> None:
+    verdict = guard(2, 1e12).check(text)
+    assert (verdict.action, verdict.reason) == ("flag", Guard("medical").check(text).reason)
+    assert verdict.people is not None
+    assert verdict.people.upper_bound == ("children" in text)
 
 
 def test_one_attribute_is_held_only_where_it_is_known_to_be_rare() -> None:
-    text = "The patient is 52 years old."
-    assert guard(100).check(text).action == "safe"
-    assert guard(100, 1000).check(text).action == "flag"
+    assert guard(100).check(AGE).action == "safe"
+    assert guard(100, 1000).check(AGE).action == "flag"
 
 
 def test_direct_identifiers_still_flag() -> None:
@@ -97,7 +93,6 @@ def test_the_policy_says_it(tmp_path: Path) -> None:
     assert policy.fewer_than == 100
     assert Policy.restore(policy.settings(), policy.domain) == policy
     assert replace(policy, fewer_than=None).label() != policy.label()
-    assert "fewer_than" not in replace(policy, fewer_than=None).settings()
     for wrong in (1, "many", True, 2.5):
         body["audiences"]["all"]["fewer_than"] = wrong  # type: ignore[index]
         path.write_text(yaml.safe_dump(body), encoding="utf-8")
@@ -115,16 +110,6 @@ def test_the_sentence(number: float, said: str) -> None:
     assert rounded(0) == 0
     with pytest.raises(ValueError, match="finite"):
         replace(one, estimate=float("nan"))
-
-
-def test_people_who_may_be_one_do_not_pass_apart() -> None:
-    """Each of the two is many; one who is all of it would be 2."""
-    text = "The patient is a 52-year-old lawyer. The client is a divorced man from Omaha."
-    people = guard(1000, 1e9).judge(text).people
-    assert len(people) > 1
-    verdict = guard(1000, 1e9).check(text)
-    assert verdict.action == "abstain"
-    assert "unless it is one person" in verdict.reason
 
 
 def test_a_file_that_is_no_population_is_said_before_anything_is_judged(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from discreet.core.records import Answer
 from discreet.data.answers import LabelledAnswer
 from discreet.guard import detector as detectors
 from discreet.guard.calibrate import calibrate, with_points
-from discreet.guard.score import combined, odds, parts, score
 from discreet.guard.detector import rows_of
 from discreet.guard.fit import fit_guard
-from discreet.guard.guard import DISAGREE, Guard
+from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS
 from discreet.guard.professional import ARRAYS, Professional, professional, weights
 from discreet.guard.reading import READER, read_answer
+from discreet.guard.score import combined, odds, parts, score
 from discreet.text import reader
 
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
@@ -122,7 +122,7 @@ class TestFitted:
         calls: list[str] = []
         read = reader.Reader.read
 
-        def counted(self: reader.Reader, text: str) -> reader.Reading:
+        def counted(self: reader.Reader, text: str) -> reader.Seen:
             calls.append(text)
             return read(self, text)
 
@@ -155,7 +155,7 @@ class TestFitted:
                                              monkeypatch: pytest.MonkeyPatch) -> None:
         paper = replace(guard.detector, gate="fitted")
         read = read_answer(Answer("1", SAFE, None), guard.policy, reader=True)
-        rows = rows_of(paper.fusion, paper.evidence, [Answer("1", SAFE, None)], [read], "answer", paper.counted)
+        rows = rows_of(paper.fusion, paper.evidence, [read], "answer", paper.counted)
         monkeypatch.setattr(detectors, "professional", lambda: pytest.fail("asked"))
         scores = paper.score(rows)
         assert scores.out_of_distribution.tolist() == paper.thetas.out_of_distribution(scores.sigmas).tolist()
@@ -176,7 +176,8 @@ class TestFitted:
 
     def test_where_the_scores_disagree_it_abstains(self, guard: Guard) -> None:
         eager = guard.at(-1e9, rules_tau=1e9)
-        assert (eager.check(SAFE).action, eager.check(SAFE).reason) == ("abstain", DISAGREE)
+        assert eager.check(SAFE).action == "abstain"
+        assert eager.check(SAFE).cause.cause == "disagree"
         assert eager.check(LEAK).action == "flag"
 
     def test_odds_are_what_the_score_adds_up(self, guard: Guard) -> None:
@@ -207,8 +208,6 @@ def test_what_needs_the_reader(side_files: Mapping[str, Path], options: dict[str
         fit_guard("medical", side_files["safe"], side_files["unsafe"], reader=False, **options)  # type: ignore[arg-type]
 
 
-def test_one_switch_for_guards_and_fits(monkeypatch: pytest.MonkeyPatch, fitted_guard: Guard) -> None:
+def test_the_reader_by_default_and_as_it_was_fitted(fitted_guard: Guard) -> None:
     assert Guard("medical").reader is READER is True
     assert not fitted_guard.reader
-    monkeypatch.setattr("discreet.guard.reading.READER", not READER)
-    assert Guard("medical").reader is not READER

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from discreet import Guard
 from discreet.core.records import SUBJECTS
 from discreet.domains import load_domain
-from discreet.guard import reading
+from discreet.guard import probes, reading
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import (
+from discreet.guard.score import (
     FEATURES,
     Cluster,
     Logistic,
@@ -162,10 +162,13 @@ def test_no_operating_point_depends_on_rounding(cluster: int) -> None:
         assert min(abs(logit - tau) for logit in reached) > 1e-9, point
 
 
-@pytest.mark.parametrize(("answer", "reads"), [
-    ("Metformin lowers blood glucose.", 1), ("The patient is a 52-year-old litigator from Omaha.", 2)])
-def test_a_question_is_read_where_something_could_be_its_echo(
-        answer: str, reads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("answer", "question", "reads"), [
+    ("Metformin lowers blood glucose.", "I am a 52-year-old litigator from Omaha. What helps?", 1),
+    ("At 52, ask a doctor in Omaha.", "I am a 52-year-old litigator from Omaha. What helps?", 1),
+    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 1),
+    ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 2)])
+def test_a_question_is_read_where_the_answer_may_confirm_it(
+        answer: str, question: str, reads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, texts = packaged(), []
 
     class Counting:
@@ -174,6 +177,7 @@ def test_a_question_is_read_where_something_could_be_its_echo(
             return shipped.read(text)
 
     monkeypatch.setattr(reading, "packaged", Counting)
-    verdict = Guard("medical").check(answer, "I am a 52-year-old litigator from Omaha. What helps?")
-    assert verdict.action == "safe"
+    monkeypatch.setattr(probes, "packaged", Counting)
+    verdict = Guard("medical").check(answer, question)
+    assert verdict.action == ("safe" if reads == 1 else "flag")
     assert len(texts) == reads

@@ -8,7 +8,7 @@ from discreet.core.records import Answer
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
-from discreet.guard.sentences import OTHER, read_sentences, sentences_alone, told_apart, told_by_user
+from discreet.guard.sentences import OTHER, read_sentences, sentences_alone, told_apart
 from discreet.text.doc import Doc
 from discreet.text.evidence.lexicon import person_words
 from discreet.text.evidence.mentions import Attribute
@@ -83,12 +83,9 @@ def test_a_fact_without_a_class_goes_to_review_and_counts_once() -> None:
 
 
 def test_what_the_user_had_said_is_none() -> None:
-    policy = Policy.of("medical")
-    said = told_by_user(f"My patient is 46. {BAKERY}", policy, reader=True)
-    assert {kind for kind, _ in said} >= {"age", OTHER}
-    assert not [kind for kind, _ in told_by_user(BAKERY, policy, reader=False) if kind == OTHER]
-    action, reason = turns("He is 46 years old.", (BAKERY, BAKERY + ADVICE))[1]
-    assert action == "safe", reason
+    for question, expected in ((f"My patient is 46. {BAKERY} What now?", "safe"), (BAKERY, "abstain")):
+        action, reason = turns("He is 46 years old.", (question, BAKERY + ADVICE))[1]
+        assert action == expected, reason
 
 
 def test_the_fields_own_facts_of_the_same_person_add_nothing() -> None:

@@ -8,11 +8,12 @@ import pytest
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Turn
 from discreet.guard.guard import Guard
-from discreet.guard.withheld import Withheld, words_of
+from discreet.guard.withheld import Withheld
 
 TEXT = "This is a 52-year-old litigator from Omaha with two children. Metformin is taken with meals."
 DIRECT = "Write to jane.roe@example.org for the results."
-PASSES = "X makes a home where Omaha lies. Litigators ask this."
+PASSES = "She makes a home where Omaha lies, as litigators do."
+NOBODY = "X makes a home where Omaha lies. Litigators ask this."
 OTHER = "Metformin is taken with meals. Omaha has a clinic for it."
 
 
@@ -38,8 +39,8 @@ def test_the_same_facts_in_other_words_go_to_review(guard: Guard, say: Callable[
 
 
 @pytest.mark.parametrize("again", [
-    "Omaha. A litigator. That is all.", "She turned fifty-two, an Omaha native.", "The kids, two of them, love Omaha.",
-    "Litigators in their early fifties ask this.", "A litigater near Omahha asks.", "A **liti**gator of Om\u200baha.",
+    "She turned fifty-two, an Omaha native.", "Her kids, two of them, love Omaha.", "A **liti**gator of Om\u200baha.",
+    "She asks as litigators in their early fifties do.", "She, a litigater near Omahha, asks.",
 ])
 def test_what_is_known_again(guard: Guard, say: Callable[..., str], again: str) -> None:
     assert guard.check(again).action == "safe"
@@ -47,10 +48,10 @@ def test_what_is_known_again(guard: Guard, say: Callable[..., str], again: str) 
 
 
 @pytest.mark.parametrize("again", [
-    OTHER, "Metformin is taken with meals.", "Plumbers in Omaha ask this.", "A dose of 52 mg is high.",
+    OTHER, NOBODY, "Metformin is taken with meals.", "Plumbers in Omaha ask this.", "A dose of 52 mg is high.",
     "Two of the children's clinics are there.", "Two children are well.",
 ])
-def test_one_fact_or_the_answer_without_its_facts_passes(say: Callable[..., str], again: str) -> None:
+def test_one_fact_or_facts_of_nobody_pass(say: Callable[..., str], again: str) -> None:
     assert [say(TEXT), say(again)] == ["flag", "safe"]
 
 
@@ -110,6 +111,15 @@ def test_it_expires_after_the_last_try_and_is_bounded(guard: Guard) -> None:
     assert [said(OTHER), len(withheld)] == ["safe", 2]
 
 
+def test_a_memory_of_many_takes_all_facts_of_one_answer(guard: Guard) -> None:
+    again = "She asks as litigators in their early fifties do."
+    for first, whole, action in ((TEXT, False, "abstain"), (TEXT, True, "safe"),
+                                 ("This is a 52-year-old litigator.", True, "abstain")):
+        withheld = Withheld(whole=whole)
+        assert withheld.judge(Answer("1", first), guard.judge(first)).verdict.action == "flag"
+        assert withheld.judge(Answer("2", again), guard.judge(again)).verdict.action == action
+
+
 def test_there_is_no_text_in_it(guard: Guard) -> None:
     withheld = Withheld()
     answer = Answer("1", TEXT)
@@ -119,12 +129,6 @@ def test_there_is_no_text_in_it(guard: Guard) -> None:
     other = Withheld()
     other.judge(answer, guard.judge(answer))
     assert other._kept.keys().isdisjoint(withheld._kept.keys())  # Each memory has its own key.
-
-
-def test_words_as_they_are_compared() -> None:
-    assert words_of("Fifty-two kids in the 1990s; a 52-year-old in her late fifties, of 2 brothers") == [
-        "52", "child", "1990", "52", "late", "decade5", "2", "brother"]
-    assert words_of("52", ages=True) == ["52|decade5"]
 
 
 def test_a_conversation_with_it(guard: Guard) -> None:

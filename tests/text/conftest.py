@@ -14,12 +14,10 @@ COUNTING = ("third", "speaker")
 
 @pytest.fixture
 def read() -> Reader:
-    """`read(text, domain="medical", question=None, kind=None)`: the attributes, those of one class if asked for."""
+    """`read(text, domain="medical", kind=None)`: the attributes, those of one class if asked for."""
 
-    def found(
-        text: str, domain: str = "medical", question: str | None = None, kind: str | None = None
-    ) -> list[Attribute]:
-        attributes = find_evidence(Doc.of(text), domain, question)
+    def found(text: str, domain: str = "medical", kind: str | None = None) -> list[Attribute]:
+        attributes = find_evidence(Doc.of(text), domain)
         return [a for a in attributes if kind in (None, a.kind)]
 
     return found

@@ -23,7 +23,7 @@ from discreet.core.errors import DetectorError
 from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.text import reader as module
-from discreet.text.reader import CARD, FOLDER, MODEL, TOKENIZER, Reader, Reading
+from discreet.text.reader import CARD, FOLDER, MODEL, TOKENIZER, Reader, Seen
 
 MakeReader = Callable[..., Reader]
 PLAIN = {"gate": np.ones((C, P)).tolist(), "shift": np.zeros((C, P)).tolist(), "same": (1, -1)}
@@ -41,11 +41,11 @@ def small(make: MakeReader) -> Reader:
     return make()
 
 
-def listed(read: Reading) -> list[tuple[Any, ...]]:
+def listed(read: Seen) -> list[tuple[Any, ...]]:
     return [(s.kind, s.start, s.end, s.subject, s.person, s.probability) for s in read.spans]
 
 
-def bits(read: Reading) -> tuple[Any, ...]:
+def bits(read: Seen) -> tuple[Any, ...]:
     held = {who: odds.tobytes() for who, odds in read.held.items()}
     return read.spans, held, read.counts.tobytes(), tuple(read.inferred.items()), read.vector.tobytes()
 

@@ -260,8 +260,8 @@ class Verdict:
     `score`, a number unless the action is `failed`, belongs to what decided: 1 for a direct identifier, the
     probability by evidence where that flags. `logit` are the log-odds of evidence, flagged above `threshold`; `delta`
     (flagged above `tau`) and both sigmas are those of a fitted layer 2, None without one. `cause` says why, `reason`
-    says it in a sentence. `people` says how many people fit what the answer says of the person whom it narrows down most, where that
-    was asked and anything is said.
+    says it in a sentence. `people` says how many people fit what the answer says of the person whom it narrows down
+    most, where that was asked and anything is said.
     """
 
     id: str

@@ -4,8 +4,8 @@ The first of these that applies decides: a detector broke (`failed`); a direct i
 evidence about one person, or fewer people who fit than the policy's `fewer_than` (`flag`); an answer to a probe (as the
 policy says); one person over several answers (`flag`); a quote, where the policy flags them; what cannot be judged:
 empty, not English, unreadable, out of distribution (`abstain`); unsure evidence (`abstain`); δ of a fitted layer 2
-(`flag`, or `abstain` where evidence is sure of the contrary); a quote, where the policy holds them; facts of a withheld answer told
-again (`abstain`); `safe`. What was not read, not counted or not understood clears nobody.
+(`flag`, or `abstain` where evidence is sure of the contrary); a quote, where the policy holds them; facts of a withheld
+answer told again (`abstain`); `safe`. What was not read, not counted or not understood clears nobody.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _change(quiet: Verdict, reading: Reading, policy: Policy, found: EvidenceSco
     if layer2 is not None and layer2.abstains is not None and policy.subjects:
         return _as("abstain", Reason("out_of_distribution", detail=layer2.abstains))
     by_delta = layer2 is not None and at.tau is not None and layer2.delta > at.tau
-    unsure = found.logit > at.unsure
+    unsure = found.logit > at.unsure and (found.cluster or not found.stated_only)
     if unsure and not by_delta and policy.subjects:
         return _as("abstain", _of_evidence("unsure", found, at, policy))
     held = (_probed(quiet, reading, policy, "abstain") or _linked(quiet, over_turns, sure=False)

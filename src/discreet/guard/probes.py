@@ -13,25 +13,27 @@ from dataclasses import dataclass
 
 from discreet.core.records import Subject
 from discreet.guard.policy import Policy
+from discreet.text.consent import brought
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.learned import attributes_of
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import find_referents
-from discreet.text.provenance import Request, brought
+from discreet.text.provenance import Request
 from discreet.text.reader import packaged
 from discreet.text.render import render
 from discreet.text.resources import patterns
 
 _CLAUSE = re.compile(r"[;:]\s|,? (?:but|however|although|though|yet)\b|\s[–—-]\s|(?<=[.!?])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _AROUND = 3
 """Sentences before a question that may hold the description."""
 _FRAGMENT = 12
 """Most words of an answer that is no sentence ("For HIV, in March.")."""
 SMALL = 10
 """A count of people up to which it points at somebody (cells of 1 to 10 are suppressed in US health statistics)."""
-_NUMBER = re.compile(r"\d+")
+_MAY = re.compile(r"\bMay\b(?=[ ,.]*(?:\d|$))|(?<=\d )May\b|(?<=in )May\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,8 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer."""
     if not request.asked or policy.probe == "pass" or not policy.subjects:
         return None
-    lower = " ".join(request.asked.lower().replace("’", "'").split())
-    if not _may_ask(lower):
+    questions = list(_questions(request.asked))
+    if not questions:
         return None
     clauses = tuple(telling_clauses(doc))
     if not clauses and not _is_fragment(doc):
@@ -59,7 +61,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     if not clauses:
         clauses = ((0, len(doc.text)),)
     best: Probe | None = None
-    for text in _questions(request.asked):
+    for text in questions:
         found = _described(text, attributes, policy, asker=asker, reader=reader)
         if found is not None and (best is None or len(found[1]) > len(best.kinds)):
             best = Probe(*found, tuple(doc.prepared.span(*clause) for clause in clauses))
@@ -80,18 +82,13 @@ def asks_of_record(sentence: str) -> bool:
     return any(cues[name].search(sentence) for name in weak)
 
 
-def _may_ask(lower: str) -> bool:
-    return any(asks_of_record(sentence) for sentence in re.split(r"(?<=[.!?])\s+", lower))
-
-
 def _questions(text: str) -> Iterator[str]:
-    """Each question of a text that asks for a record, with the sentences before it in its paragraph."""
+    """Each question of a text that asks for a record, with the sentences around it in its paragraph."""
     for line in text.splitlines():
-        doc = Doc(render(line))
-        spans = [(doc.tokens[a].start, doc.tokens[b - 1].end) for a, b in doc.sentences]
-        for k, (start, end) in enumerate(spans):
-            if asks_of_record(" ".join(doc.text[start:end].lower().replace("’", "'").split())):
-                yield doc.text[spans[max(0, k - _AROUND)][0] : spans[min(len(spans) - 1, k + 1)][1]]
+        sentences = [one for one in _SENTENCE.split(line) if one.strip()]
+        for k, one in enumerate(sentences):
+            if asks_of_record(" ".join(_plain(one).split())):
+                yield " ".join(sentences[max(0, k - _AROUND) : k + 2])
 
 
 def telling_clauses(doc: Doc) -> Iterator[tuple[int, int]]:
@@ -99,12 +96,17 @@ def telling_clauses(doc: Doc) -> Iterator[tuple[int, int]]:
     cues = patterns("probes")
     start = 0
     for cut in (*(m.span() for m in _CLAUSE.finditer(doc.text)), (len(doc.text), len(doc.text))):
-        clause = doc.text[start : cut[0]].lower().replace("’", "'").strip()
+        clause = _plain(doc.text[start : cut[0]])
         begin, start = start, cut[1]
         if not clause or cues["declines"].search(clause):
             continue
         if _tells(clause):
             yield begin, cut[0]
+
+
+def _plain(text: str) -> str:
+    """A text as patterns read it; the month is no verb."""
+    return _MAY.sub("june", text.replace("’", "'")).lower().strip()
 
 
 def _tells(clause: str) -> bool:
@@ -116,12 +118,12 @@ def _tells(clause: str) -> bool:
 
     if has("affirms", "denies", "counts") and not has("for the reader", "hypothetical"):
         return True
-    return has("on record") or (not has("modal") and has("asserts", "told the reader", "event"))
+    return has("on record") or (not has("modal", "anybody") and has("asserts", "told the reader", "event"))
 
 
 def _is_fragment(doc: Doc) -> bool:
     """Whether an answer is a few words that only answer a question."""
-    text = doc.text.lower().replace("’", "'")
+    text = _plain(doc.text)
     cues = patterns("probes")
     return 0 < len(text.split()) <= _FRAGMENT and not any(
         cues[name].search(text) for name in ("declines", "modal", "for the reader", "hypothetical")) and "?" not in text

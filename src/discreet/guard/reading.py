@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from discreet.core.records import Answer, Subject
 from discreet.guard.policy import Policy
+from discreet.text.consent import repeated, without_repeated
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc, Language, guess_language
 from discreet.text.evidence import lexicon as lex
@@ -22,7 +23,7 @@ from discreet.text.evidence.learned import attributes_of, merged
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent, find_referents
 from discreet.text.facts import fact_words
-from discreet.text.provenance import Request, repeated, request_of
+from discreet.text.provenance import Request, request_of
 from discreet.text.quotes import Quote, find_quotes
 from discreet.text.reader import Seen, packaged
 from discreet.text.render import render, shown
@@ -54,9 +55,10 @@ class Finding:
 class Reading:
     """What was read of one answer in its request.
 
-    `attributes` are those of the rules (`ruled`) and of what the learned reader sees (`seen`, where it is asked), put
-    together, with what a spaCy pipeline adds (`further`). `probe` is a described person of whom the answer tells
-    something that the question asked for. Offsets are those of the original answer.
+    `attributes` are those of the rules (`ruled`) and of what the learned reader sees (`seen`, where it is asked; it does
+    not see the `repeats` words that only repeat the user's own), put together, with what a spaCy pipeline adds
+    (`further`). `probe` is a described person of whom the answer tells something that the question asked for. Offsets
+    are those of the original answer.
     """
 
     answer: Answer = field(repr=False)
@@ -70,6 +72,7 @@ class Reading:
     quotes: tuple[Quote, ...] = ()
     probe: Probe | None = None
     further: tuple[Attribute, ...] = ()
+    repeats: int = 0
 
     @cached_property
     def text(self) -> str:
@@ -115,7 +118,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     doc, request = Doc(render(answer.answer)), request_of(answer)
     direct = tuple((span, _whose(span, doc, request, answer, policy)) for span in find_direct(doc.prepared))
     ruled = repeated(find_evidence(doc, policy.domain), doc, request.own)
-    seen = packaged().read(doc.text) if reader else None
+    said, repeats = without_repeated(doc, request.own)
+    seen = packaged().read(said) if reader else None
     attributes = ruled
     if seen is not None:  # Digits of a number that identifies are nobody's age.
         told = (a for a in attributes_of(seen, doc) if a.kind != "age" or not any(
@@ -131,7 +135,7 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
         attributes = (*attributes, *further)
     quotes = find_quotes(answer.answer, answer.sources, policy.quotes)
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
-                   _probe(answer, request, doc, attributes, policy, reader), further)
+                   _probe(answer, request, doc, attributes, policy, reader), further, repeats)
 
 
 def _probe(answer: Answer, request: Request, doc: Doc, attributes: tuple[Attribute, ...], policy: Policy, reader: bool

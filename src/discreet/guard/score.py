@@ -26,6 +26,8 @@ from discreet.text.direct.detect import DirectSpan
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import TOLD, Seen
 
+REPEATS = 2
+"""Words told back from which on only what is stated counts."""
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 MOST = 12.0
 """Log-odds beyond which a part says no more."""
@@ -59,14 +61,15 @@ class Cluster:
 class EvidenceScore:
     """What the evidence rules make of one answer: the highest log-odds over all persons; the person with these odds,
     None where nothing that counts is bound to anybody; whether they have as many attributes as the policy asks for, or
-    what can be inferred counts; the classes that can be inferred though no words state them; and the log-odds of the
-    learned reader's count, infinite where that has no say."""
+    what can be inferred counts; the classes that can be inferred though no words state them; the log-odds of the
+    learned reader's count, infinite where that has no say; and whether only what is stated counts."""
 
     logit: float
     best: Cluster | None
     cluster: bool
     inferred: tuple[str, ...] = ()
     counted: float = inf
+    stated_only: bool = False
 
     def flags(self, tau: float, counted: float = -inf) -> bool:
         """Whether evidence flags the answer at the log-odds threshold `tau`, that of the reader's count `counted`."""
@@ -165,6 +168,7 @@ class Shown:
     seen: Seen | None = None
     direct: tuple[tuple[DirectSpan, Subject], ...] = ()
     further: tuple[Attribute, ...] = ()
+    repeats: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +235,7 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     rules = score_evidence(read.ruled, policy, fitted())
     told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
     counted = [a for a in (*read.attributes, *read.ruled) if a.kind in policy.counted]
-    other = any(a.subject == "asker" or a.overruled for a in counted) or any(s == "asker" for _, s in read.direct)
+    other = any(a.overruled for a in counted) or any(s == "asker" for _, s in read.direct)
     text: float | None = None
     persons: dict[tuple[str, str], float] = {}
     if (read.seen is not None and told and not other and set(policy.counted) == set(IDENTIFYING)
@@ -288,13 +292,15 @@ def score(read: Reading | Shown, policy: Policy, model: Combined) -> EvidenceSco
     if not isfinite(logit):
         raise DetectorError("the scorer", "a score that is no number")
     stated = {a.kind for a in best.attributes} if best is not None else set()
-    inferred = said.text is not None and policy.inferred
+    # Where the answer tells back what the user said, the text as a whole does not say what is added.
+    inferred = said.text is not None and policy.inferred and read.repeats < REPEATS
     seen = read.seen.inferred if inferred and read.seen is not None else {}
     classes = tuple(k for k, p in seen.items() if p >= SEEN and k not in stated)
     size = 0 if best is None else best.size
     # Where nothing is shown at all, nothing is flagged: such an answer is at most not decided.
     told = size > 0 or bool(classes)
-    return EvidenceScore(logit, best, told and (inferred or size >= policy.cluster), classes, said.counted)
+    return EvidenceScore(logit, best, told and (inferred or size >= policy.cluster), classes, said.counted,
+                         read.repeats >= REPEATS)
 
 
 def at_least(attributes: Iterable[Attribute], least: int) -> float:

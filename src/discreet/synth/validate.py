@@ -21,12 +21,12 @@ from discreet.synth.others import MAIN, Turn, turns
 from discreet.synth.records import PASSAGES, Record
 from discreet.synth.seeds import SeedPassage
 from discreet.text import reader as learned
+from discreet.text.consent import OwnWords, repeated
 from discreet.text.direct import find_direct
 from discreet.text.doc import Doc, guess_language
 from discreet.text.evidence import find_evidence
 from discreet.text.evidence.learned import attributes_of, merged
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.provenance import OwnWords, repeated
 from discreet.text.render import render
 
 Check = Callable[[Record], Sequence[str]]

@@ -11,7 +11,7 @@ from discreet import Guard
 from discreet.benchmark import judge, open_guard
 from discreet.benchmark.adapters.discreet import DiscreetGuard
 from discreet.core.errors import UsageError
-from discreet.guard.reading import probability
+from discreet.guard.score import probability
 
 WELDER = "The patient is a 52-year-old welder from Tulsa with two daughters."
 

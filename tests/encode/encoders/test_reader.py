@@ -7,7 +7,7 @@ import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.encode.base import WholeText, load_encoder
-from discreet.encode.encoders.evidence import EvidenceEncoder, Reading
+from discreet.encode.encoders.evidence import Detected, EvidenceEncoder
 from discreet.encode.encoders.reader import ReaderEncoder
 from discreet.encode.fusion import Fusion
 from discreet.text.reader import packaged
@@ -33,13 +33,13 @@ def test_rows_are_the_readers_vectors(encoder: ReaderEncoder) -> None:
 
 def test_no_second_pass_over_what_was_read(encoder: ReaderEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(encoder, WholeText)
-    seen = [Reading((), vector=encoder.read(text).vector) for text in TEXTS]
+    seen = [Detected((), vector=encoder.read(text).vector) for text in TEXTS]
     fused, rows = Fusion.fit_encode([encoder, EvidenceEncoder("medical")], TEXTS, readings=seen)
     monkeypatch.setattr("discreet.encode.encoders.reader.packaged", lambda: pytest.fail("read again"))
     assert np.array_equal(fused.encode_chunks(TEXTS[3], reading=seen[3])[0], rows[3])
     assert encoder.chunks(TEXTS[3]) == [TEXTS[3]]
     with pytest.raises(UsageError, match=r"has not read; expected a guard with reader=True$"):
-        encoder.rows([Reading(())])
+        encoder.rows([Detected(())])
     with pytest.raises(UsageError, match="a list of texts"):
         encoder.encode("one")
 

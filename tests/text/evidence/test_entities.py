@@ -12,9 +12,9 @@ import pytest
 
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.records import Answer
-from discreet.guard.score import odds
 from discreet.guard.guard import Guard
 from discreet.guard.reading import read_answer
+from discreet.guard.score import odds
 from discreet.text.evidence.entities import KINDS, SpacyPipeline
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
@@ -109,8 +109,8 @@ def test_what_is_added(blank: Path, text: str, expected: list[tuple[str, str, st
 
 def test_what_the_user_said_adds_nothing(blank: Path) -> None:
     guard, text = Guard("medical", reader=False, spacy=blank), "She adored Xanquil."
-    assert added(guard, text, "What about the woman who adored Xanquil?") == []
-    assert added(guard, text, "What about the woman?") == [("place", "Xanquil", "third")]
+    assert added(guard, text, "My sister adored Xanquil. What now?") == []
+    assert added(guard, text, "What about my sister?") == [("place", "Xanquil", "third")]
 
 
 def test_the_parse_says_whose_it_is(parsing: Path, blank: Path) -> None:
@@ -139,9 +139,9 @@ def test_it_only_adds(blank: Path, parsing: Path, reader: bool) -> None:
                 added(guard, text, question)
                 before, after = without.check(text, question), guard.check(text, question)
                 assert weight[after.action] >= weight[before.action]
-                assert after.delta is not None
-                assert before.delta is not None
-                assert after.delta >= before.delta - 1e-9
+                assert after.logit is not None
+                assert before.logit is not None
+                assert after.logit >= before.logit - 1e-9
 
 
 def test_an_answer_is_judged_alone_and_its_words_are_forgotten(blank: Path) -> None:

@@ -40,11 +40,11 @@ def test_a_cluster_of_one_person(read: Read) -> None:
     ]
 
 
-@given(texts, st.sampled_from(builtin_domains()), st.none() | texts)
+@given(texts, st.sampled_from(builtin_domains()))
 @settings(max_examples=150, deadline=None)
-def test_any_text(text: str, domain: str, question: str | None) -> None:
-    found = find_evidence(Doc.of(text), domain, question)
-    assert found == find_evidence(Doc.of(text), domain, question)
+def test_any_text(text: str, domain: str) -> None:
+    found = find_evidence(Doc.of(text), domain)
+    assert found == find_evidence(Doc.of(text), domain)
     assert [a.start for a in found] == sorted(a.start for a in found)
     for a in found:
         assert a.kind in classes_of(domain)
@@ -53,48 +53,6 @@ def test_any_text(text: str, domain: str, question: str | None) -> None:
         assert a.value
         assert a.person
         assert a.why
-
-
-TOLD_BACK = [
-    ("I'm 52, a litigator from Omaha, with two kids.", "You are 52 and a lawyer from Omaha with two children."),
-    ("My client is a 52-year-old litigator from Omaha.", "The client is a 52-year-old attorney from Omaha, Nebraska."),
-    ("A 45 y/o nurse, married, lives in Tulsa. What now?", "A 45-year-old nurse who is married and lives in Tulsa."),
-    ("I am fifty-two years old and live in Boise.", "At your age of 52, living in Boise, ask your doctor."),
-    ("I work at Walmart and have three children.", "Since you work at Walmart and have three kids, call first."),
-    ("My husband is a 40-year-old welder.", "Your husband is a 40-year-old welder."),
-]
-
-
-@pytest.mark.parametrize(("question", "answer"), TOLD_BACK)
-def test_what_stands_in_the_question_is_told_back(read: Read, question: str, answer: str) -> None:
-    found = [a for a in read(answer, "law", question) if a.kind != "sex"]
-    assert found
-    assert {a.subject for a in found} <= {"asker", "cohort", "nobody"}
-
-
-@pytest.mark.parametrize(("question", "answer", "new"), [
-    ("I am 52.", "The patient is 52 and a welder from Tulsa.", {"occupation", "place"}),
-    ("I live in Omaha.", "The client lives in Tulsa.", {"place"}),
-    ("What should a 52-year-old do?", "The patient was 61 years old.", {"age"}),
-    ("Tell me about welders.", "The patient lives in Reno and is married.", {"place", "family"}),
-])
-def test_what_does_not_stand_in_the_question_still_counts(
-    read: Read, question: str, answer: str, new: set[str]
-) -> None:
-    assert {a.kind for a in read(answer, "law", question) if a.subject == "third" and a.kind != "sex"} == new
-
-
-def test_a_question_changes_subjects_only(read: Read) -> None:
-    answer = "The client is a 52-year-old litigator from Omaha with two children."
-    alone, asked = read(answer, "law"), read(answer, "law", answer)
-    assert [(a.kind, a.value, a.start, a.end) for a in alone] == [(a.kind, a.value, a.start, a.end) for a in asked]
-    assert "third" not in {a.subject for a in asked}
-
-
-@pytest.mark.parametrize("question", ["", "   ", None])
-def test_no_question(read: Read, question: str | None) -> None:
-    answer = "The client is a 52-year-old litigator."
-    assert read(answer, "law", question) == read(answer, "law")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "🙂", "\ud800"])

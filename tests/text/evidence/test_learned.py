@@ -2,23 +2,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.records import Answer, Subject
+from discreet.core.records import Subject
 from discreet.core.unicode import prepare
-from discreet.domains import IDENTIFYING, load_domain
-from discreet.guard import reading
-from discreet.guard.policy import Policy
-from discreet.guard.reading import echoed_by
+from discreet.domains import IDENTIFYING
 from discreet.text.doc import Doc
 from discreet.text.evidence.learned import KINDS, WEAK, attributes_of, facts_words, merged
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.reader import Reading, Span
+from discreet.text.reader import Seen, Span
 
 
 def found(text: str, *said: tuple[str, str] | tuple[str, str, str], probability: float = 0.9) -> tuple[Attribute, ...]:
@@ -33,8 +29,8 @@ def found(text: str, *said: tuple[str, str] | tuple[str, str, str], probability:
     return attributes_of(of(*spans), Doc.of(text))
 
 
-def of(*spans: Span) -> Reading:
-    return Reading(spans, np.zeros((3, 4), np.float32), {}, {}, np.zeros(1, np.float32))
+def of(*spans: Span) -> Seen:
+    return Seen(spans, np.zeros((3, 4), np.float32), {}, {}, np.zeros(1, np.float32))
 
 
 def values(attributes: tuple[Attribute, ...]) -> list[tuple[str, str]]:
@@ -132,57 +128,6 @@ def test_family_words_with_only_of_between_are_one_fact(between: str, later: str
 def test_what_is_further_apart_or_of_somebody_else_is_two_facts(between: str, kind: str, who: str) -> None:
     said = found(f"a mom {between} kids", (kind, "mom"), (kind, "kids", who))
     assert values(said) == [(kind, "mom"), (kind, "kid")]
-
-
-@pytest.mark.parametrize(("kind", "words", "question", "echo"), [
-    ("occupation", "a nurse", [("occupation", "nurses")], True),
-    ("age", "52-year-old", [("age", "52")], True),
-    ("family", "two sons", [("family", "any son")], True),
-    ("family", "her daughter", [("family", "daughters", "cohort")], True),
-    ("place", "Omaha, Nebraska", [("place", "Omaha")], False),
-    ("place", "Omaha, Nebraska", [("place", "Nebraska"), ("age", "52"), ("place", "Omaha", "speaker")], True),
-    ("place", "Omaha, Nebraska", [("place", "Omaha"), ("affiliation", "Nebraska")], False),
-    ("occupation", "a nurse", [("affiliation", "nurse")], False),
-    ("occupation", "a nurse", [("occupation", "nursing")], False),
-    ("age", "52-year-old", [("age", "520")], False),
-    ("age", "52-year-old", [], False),
-])
-def test_what_the_user_had_said_is_their_own(kind: str, words: str, question: list[tuple[str, str]],
-                                             echo: bool) -> None:
-    """Said in attributes of the same kind, whosever they were, and in any of them."""
-    asked = found(" / ".join(said[1] for said in question), *question)
-    assert len(asked) == len(question)
-    for person in ("r1", "speaker", "public", "cohort", "nobody"):
-        [told] = found(words, (kind, words, person))
-        told = replace(told, subject="third" if person == "r1" else person)  # type: ignore[arg-type]
-        [after] = echoed_by([told], asked)
-        mine = echo and person in ("r1", "speaker", "cohort")
-        assert after.subject == ("asker" if mine else told.subject)
-        assert after.why.endswith("already said in the question") == mine
-        assert replace(after, subject=told.subject, why=told.why) == told
-
-
-def test_attributes_of_rules_are_compared_by_their_words() -> None:
-    [job] = found("a nurse", ("occupation", "nurse"))
-    assert [a.subject for a in echoed_by([job], [replace(ruled("occupation", 0, 1), value="Nurses")])] == ["asker"]
-
-
-def test_an_answer_is_compared_with_what_is_read_and_ruled_in_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words that the question uses of something else are not the user's to say of somebody. Of the questions, only the
-    rules see Omaha, and only the reader the welder; "omaha" in the answer only the reader."""
-    def reads(text: str) -> Reading:
-        kinds = {"welder": "occupation", "parson": "occupation", "omaha": "place"}
-        at = [(m, kinds[m[0].lower()]) for m in re.finditer("(?i)welder|parson|omaha", text)]
-        return of(*(Span(kind, m.start(), m.end(), "third", m[0], 0.9) for m, kind in at
-                    if m[0] != "Parson" and (m[0] != "Omaha" or "?" not in text)))
-
-    monkeypatch.setattr(reading, "packaged", lambda: SimpleNamespace(read=reads))
-    policy = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
-    for question, mine in (("A welder asked me?", {"welder"}), ("Mr Parson asked me?", set()), ("Hello?", set()),
-                           ("My wife lives in Omaha?", {"omaha"}), ("Is the Omaha steak fresh?", set())):
-        answer = Answer("1", "She is a welder, once a parson, from omaha.", question)
-        seen = reading.read_answer(answer, policy, reader=True).attributes
-        assert {a.value for a in seen if a.subject == "asker" and a.value in ("welder", "parson", "omaha")} == mine
 
 
 def test_words_of_a_text_are_those_of_values() -> None:

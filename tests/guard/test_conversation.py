@@ -98,7 +98,7 @@ def test_no_text_is_held_and_the_size_is_bounded(guard: Guard) -> None:
 
 
 def test_a_turn_is_a_pure_function(guard: Guard) -> None:
-    told = judge_turn(guard, AGE, Told(), now=1.0).shown
+    told = judge_turn(guard, Answer("1", AGE), Told(), now=1.0).shown
     first, again = (judge_turn(guard, Answer("1", JOB), told, now=2.0) for _ in range(2))
     assert first.judgement.verdict.action == "flag"
     assert (first.shown, first.held) == (again.shown, again.held)

@@ -59,10 +59,10 @@ def test_what_never_reaches_layer_two_is_dropped(side_files: Files) -> None:
 
 def test_rows_are_the_fusions_own(rows: EncodedCorpus, corpus: Corpus) -> None:
     samples = corpus.of("fit")[0]
-    texts, asked = [s.answer.answer for s in samples], [s.answer.question for s in samples]
-    fusion = Fusion.fit(small(), texts, asked)
+    texts = [s.answer.answer for s in samples]
+    fusion = Fusion.fit(small(), texts)
     assert rows.fusion.weights == fusion.weights
-    assert np.array_equal(rows.features, fusion.encode(texts, asked))
+    assert np.array_equal(rows.features, fusion.encode(texts))
     held = rows.held["evaluation"]
     assert np.array_equal(held.features, fusion.encode([s.answer.answer for s in corpus.of("evaluation")[0]]))
     assert held.owner.tolist() == list(range(len(held.features)))

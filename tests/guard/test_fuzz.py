@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.core.records import ACTIONS, SUBJECTS, Answer, Turn, Verdict
+from discreet.core.records import ACTIONS, ORIGINS, SUBJECTS, USER_MESSAGES, Answer, Prompts, Turn, Verdict
 from discreet.domains import builtin_domains
 from discreet.guard.guard import Guard
 from discreet.text.direct.detect import known_types
@@ -32,10 +32,12 @@ FRAGMENTS = (
 texts = (st.text(max_size=120) | st.lists(st.sampled_from(FRAGMENTS), max_size=10).map(" ".join)
          | st.lists(st.sampled_from(FRAGMENTS)).map("".join)
          | st.text(alphabet=st.characters(categories=["Cs", "Cf", "Mn", "So", "Nd", "Lu"])))
+turns = st.builds(Turn, st.sampled_from(["user", "assistant", "system"]), texts, st.none() | st.sampled_from(ORIGINS))
+prompts = st.builds(Prompts, st.sampled_from(USER_MESSAGES), st.sampled_from([(), ("{context}\n{question}",)]))
 answers = st.builds(Answer, st.just("1"), texts, st.none() | texts, st.lists(texts, max_size=2).map(tuple),
-                    st.lists(st.builds(Turn, st.sampled_from(["user", "assistant", "system"]), texts),
-                             max_size=2).map(tuple))
-KNOWN = {d: {*classes_of(d), *known_types(), "quote"} for d in builtin_domains()}
+                    st.lists(turns, max_size=2).map(tuple), st.none() | texts, prompts,
+                    st.sampled_from(["unknown", "self"]))
+KNOWN = {d: {*classes_of(d), *known_types(), "quote", "answer_to_probe"} for d in builtin_domains()}
 
 
 def bare(verdict: Verdict) -> Verdict:
@@ -46,12 +48,13 @@ def assert_sound(guard: Guard, answer: Answer, verdict: Verdict) -> None:
     assert verdict.action in ACTIONS
     assert verdict.action != "failed", verdict.reason
     assert 0 <= (-1 if verdict.score is None else verdict.score) <= 1
-    assert verdict.delta is not None
+    assert verdict.logit is not None
     assert (verdict.layer is not None) == (verdict.action == "flag")
     assert verdict.id == answer.id
     assert verdict.reason
-    # NaN is on neither side.
-    assert (verdict.delta > guard.tau) if verdict.layer == "contextual" else isfinite(verdict.delta)
+    assert isfinite(verdict.logit)
+    assert verdict.cause is not None
+    assert (verdict.logit > guard.rules_tau) or verdict.cause.cause != "cluster"
     for found in verdict.evidence:
         assert 0 <= found.start < found.end <= len(answer.answer)
         assert found.subject in SUBJECTS

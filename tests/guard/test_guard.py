@@ -65,7 +65,8 @@ FILLER = " The drug is taken with food, and blood pressure is measured at home."
 def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str) -> None:
     alone = judge(text, domain)
     assert (alone.action, alone.layer) == ("flag", "contextual")
-    assert (alone.delta or 0) > (alone.tau or 0)
+    assert (alone.logit or 0) > (alone.threshold or 0)
+    assert (alone.delta, alone.tau, alone.sigma_safe, alone.sigma_unsafe) == (None,) * 4
     assert len(alone.evidence) >= 2
     assert re.search(r"attributes (?:\(\d weak\) )?bound to one person", alone.reason)
     # A direct identifier decides, and the contextual evidence is listed all the same.
@@ -78,8 +79,6 @@ def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str
     # Evidence decides before the language.
     mixed = judge(GERMAN + text, domain)
     assert (mixed.action, mixed.layer, judge(GERMAN, domain).action) == ("flag", "contextual", "abstain")
-    # Echoed word for word it is no leak.
-    assert judge(text, domain, question=text).action == "safe"
 
 
 @pytest.mark.parametrize(("domain", "text"), HARMLESS)
@@ -150,13 +149,19 @@ def test_an_empty_answer_is_not_safe(judge: Judge, text: str, audience: str | No
 
 
 @pytest.mark.parametrize("text", DIRECT)
-def test_a_direct_identifier_echoed_is_no_leak(judge: Judge, text: str) -> None:
-    assert judge(text, question=f"Can you repeat this? {text}").action == "safe"
+def test_an_identifier_is_repeated_to_whoever_gave_it_as_theirs(judge: Judge, text: str) -> None:
+    given = "My mail is jane.doe@mail-host.com, my phone 402-555-0199 and my SSN 536-22-8712; our client is Mrs. Ortiz."
+    assert judge(text, question=f"{given} What now?").action == "safe"
+    if text != DIRECT[0]:  # "Write to …" tells nothing of anybody.
+        said = Answer("1", text, user_words=f"Can you repeat this? {text}")
+        assert Guard("medical").check(said).action == "flag"
+        assert Guard("medical", audience="treating").check(said).action == "safe"
+        assert Guard("medical").check(replace(said, asker="self")).action == "safe"
 
 
 @pytest.mark.parametrize(("question", "answer", "action"), [
-    # In another form it is echoed; by chance it is not.
-    ("My number is (402) 555 0199, is it on file?", "Yes, your phone is 402-555-0199.", "safe"),
+    # In another form it is repeated; by chance it is not.
+    ("My number is (402) 555 0199. Please call me.", "We call 402-555-0199.", "safe"),
     ("I am JANE.DOE@mail-host.com", "We write to jane.doe@mail-host.com.", "safe"),
     ("Order 94025550199812 is late.", "The patient's phone is 402-555-0199.", "flag"),
     ("Is 5362 2871 2 my ticket, or 25362 28712 3?", "His SSN is 536-22-8712.", "flag"),
@@ -168,17 +173,18 @@ def test_a_direct_identifier_in_the_question(judge: Judge, question: str, answer
 
 
 def test_who_gave_the_code_gave_its_town(guards: Guards) -> None:
-    for question, subject in [("Does LS6 4QP need a permit?", "asker"), ("Is she from Leeds?", "third")]:
+    for question, subject in [("I live at LS6 4QP. Who helps?", "asker"), ("Does LS6 4QP need a permit?", "third")]:
         found = guards["medical"].judge(Answer("1", "The patient is from Leeds LS6 4QP.", question)).findings
         assert [(f.start, f.subject) for f in found if f.type == "postal_code"] == [(20, subject)]
 
 
 def test_the_user_s_turns_are_the_user_s_words_and_no_others_are(guards: Guards) -> None:
     domain, text = CLUSTERS[0]
-    said = Answer("1", text, "And now?", conversation=(Turn("user", text), Turn("assistant", "I see.")))
+    mine = text.replace("The patient", "My patient")
+    said = Answer("1", text, "And now?", conversation=(Turn("user", mine), Turn("assistant", "I see.")))
     assert guards[domain].check(said).action == "safe"
     for role in ("assistant", "system", "tool"):
-        leaked = Answer("1", text, "And now?", conversation=(Turn("user", "Hi."), Turn(role, text)))
+        leaked = Answer("1", text, "And now?", conversation=(Turn("user", "Hi."), Turn(role, mine)))
         assert guards[domain].check(leaked).action == "flag"
 
 
@@ -190,7 +196,8 @@ def test_sources_are_not_the_asker_s_words(guards: Guards) -> None:
 def test_half_of_a_cluster_in_the_question_leaves_no_cluster(judge: Judge) -> None:
     answer = "The patient is 52 years old and lives in Omaha."
     assert judge(answer).action == "flag"
-    assert judge(answer, question="What is there for a woman of 52 years old who lives alone?").action != "flag"
+    assert judge(answer, question="My patient is 52 years old and lives alone. What helps?").action == "safe"
+    assert judge(answer, question="What is there for a woman of 52 years old who lives alone?").action == "flag"
 
 
 @pytest.mark.parametrize(("domain", "audience"), [
@@ -224,7 +231,7 @@ def test_hypothetical_parties_pass_in_law(judge: Judge) -> None:
 @pytest.mark.parametrize(("domain", "text"), [*CLUSTERS, *HARMLESS])
 def test_a_stricter_point_never_lets_more_pass(judge: Judge, domain: str, text: str) -> None:
     verdicts = [judge(text, domain, point=point) for point in POINTS]
-    assert len({v.delta for v in verdicts}) == 1
+    assert len({v.logit for v in verdicts}) == 1
     held = [v.action != "safe" for v in verdicts]
     assert held == sorted(held)
 
@@ -241,21 +248,23 @@ def test_a_verdict_does_not_depend_on_its_batch_and_says_by_which_policy(guards:
     shuffled = random.Random(1).sample(answers, len(answers))
     for verdicts in (together, Guard(guard.policy).check_many(shuffled)):
         assert {v.id: replace(v, latency_ms=None) for v in verdicts} == alone
-    assert {(v.policy, v.tau) for v in alone.values()} == {(guard.policy.label(), guard.tau)}
+    assert {(v.policy, v.threshold) for v in alone.values()} == {(guard.policy.label(), guard.rules_tau)}
     assert all((v.latency_ms or -1) >= 0 for v in together)
 
 
-def test_many_are_judged_one_by_one(guards: Guards) -> None:
-    drawn: list[int] = []
+def test_many_are_a_list_in_order(guards: Guards) -> None:
+    found = guards["law"].check_many(Answer(str(i), "Yes.") for i in range(3))
+    assert [verdict.id for verdict in found] == ["0", "1", "2"]
 
-    def stream() -> object:
-        for i in range(3):
-            drawn.append(i)
-            yield Answer(str(i), "Yes.")
 
-    verdicts = iter(guards["law"].check_many(stream()))  # type: ignore[arg-type]
-    assert next(verdicts).id == "0"
-    assert drawn == [0]
+def test_a_guard_says_what_it_is_and_takes_other_thresholds() -> None:
+    guard = Guard("medical", point="strict")
+    assert repr(guard) == "Guard('medical', audience='public', point='strict')"
+    text = CLUSTERS[0][1]
+    changed = guard.at(rules_tau=1e9, unsure=1e9)
+    assert (changed.check(text).action, changed.check(text).threshold, guard.check(text).action) == ("safe", 1e9, "flag")
+    with pytest.raises(UsageError, match="the guard was not fitted"):
+        guard.at(0.5)
 
 
 def test_findings_explain_the_verdict(guards: Guards) -> None:
@@ -294,7 +303,8 @@ def test_a_guard_of_a_domain_takes_strings() -> None:
     first, second = guard.check_many([text, Answer("b", text)])
     assert (first.action, first.reason, first.evidence) == ("flag", second.reason, second.evidence)
     assert (second.id, len(first.id)) == ("b", 32)
-    assert guard.check(text, question=text).action == "safe"
+    assert guard.check(text, question=text).action == "flag"
+    assert guard.check(text, question=text.replace("The patient", "My patient")).action == "safe"
     assert guard.judge(text).findings == guard.judge(Answer("b", text)).findings
     assert not guard.is_fitted
     assert discreet.Guard("medical", audience="treating").check(text).action == "safe"

@@ -158,7 +158,8 @@ def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: Guard, text:
     assert act(guard.at(delta, rules), text).action == "safe"
     over = act(guard.at(float(np.nextafter(delta, -np.inf)), rules), text)
     assert (over.action, over.score) == ("flag", probability(delta))
-    assert over.reason.startswith("reads like the unsafe texts that the guard was fitted on; the evidence rules alone")
+    assert over.cause is not None
+    assert over.cause.cause == "density"
 
 
 def test_nobody_counts(fitted_folder: Path) -> None:

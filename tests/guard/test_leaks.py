@@ -20,8 +20,9 @@ import discreet
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer, Turn
 from discreet.core.unicode import prepare
+from discreet.guard import decide, probes, reading
 from discreet.guard import guard as room
-from discreet.guard import reading
+from discreet.guard import score as scoring
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import Facts, find_direct, recognisers
@@ -94,7 +95,7 @@ def test_no_record_on_the_way_shows_a_word(text: str) -> None:
     for _, tagger in taggers.items():
         assert_clean(list(tagger.find(context)))
     for domain in ("medical", "finance", "law"):
-        assert_clean(find_evidence(doc, domain, text), find_evidence(doc, domain))
+        assert_clean(find_evidence(doc, domain))
 
 
 class BrokenError(Exception):
@@ -122,7 +123,8 @@ class Quoting:
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize("part", ["render", "find_direct", "guess_language", "find_evidence", "packaged",
                                   "attributes_of", "merged", "parts", "score", "score_evidence", "probability",
-                                  "recogniser", "tagger"])
+                                  "request_of", "repeated", "findings_of", "decide", "find_probe", "recogniser",
+                                  "tagger"])
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     guard = Guard(Policy.of("medical"), reader=True)
     if part == "recogniser":
@@ -130,8 +132,8 @@ def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.Monk
     elif part == "tagger":
         monkeypatch.setitem(taggers._items, next(iter(taggers)), Quoting())
     else:
-        where = next(one for one in (room, combined, reading) if hasattr(one, part))
-        monkeypatch.setattr(where, part, quoting)
+        for where in (room, scoring, reading, decide, probes):
+            monkeypatch.setattr(where, part, quoting, raising=False)
     judgement = guard.judge(PLACES["echoed"](TEXTS["cluster"]))
     assert (judgement.verdict.action, judgement.findings) == ("failed", ())
     assert_clean(judgement, json.dumps(judgement.verdict.to_json()))

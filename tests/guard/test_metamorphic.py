@@ -66,8 +66,8 @@ def test_a_further_sentence_about_the_person_never_lowers_the_score(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
 ) -> None:
     texts = [written(sentences[:n], *person) for n in range(len(sentences) + 1)]
-    deltas = [Guard(domain, reader=False).check(text).delta for text in texts]
-    assert deltas == sorted(deltas)  # type: ignore[type-var]
+    odds = [Guard(domain, reader=False).check(text).logit for text in texts]
+    assert odds == sorted(odds)  # type: ignore[type-var]
     # A network promises no order of numbers; what is flagged is never safe with more words.
     actions = [guards[domain].check(text).action for text in texts]
     assert "flag" not in actions or "safe" not in actions[actions.index("flag") :]
@@ -82,15 +82,25 @@ def test_two_sentences_about_one_person_are_a_cluster(guards: Guards, sentences:
     assert (verdict.action, verdict.layer) == ("flag", "contextual"), (text, verdict.reason)
 
 
-@given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))
+@given(statements(least=2, kinds=identifying), st.sampled_from(["my client", "I"]), st.sampled_from(builtin_domains()))
 @settings(max_examples=80, deadline=None)
-def test_echoed_is_the_asker_s_and_safe(guards: Guards, sentences: list[str], person: tuple[str, str],
-                                        domain: str) -> None:
-    text = written(sentences, *person)
+def test_what_the_user_says_of_theirs_is_the_asker_s_and_safe(guards: Guards, sentences: list[str], who: str,
+                                                              domain: str) -> None:
+    text = written(sentences, "", who)
     judged = guards[domain].judge(Answer("1", text, question=text))
-    assert judged.verdict.action == "safe"
+    assert judged.verdict.action == "safe", (text, judged.verdict.reason)
     assert not [f for f in judged.findings if f.counts]
     assert "asker" in {f.subject for f in judged.findings}
+
+
+@given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))
+@settings(max_examples=80, deadline=None)
+def test_a_question_that_is_the_answer_s_text_is_no_consent(guards: Guards, sentences: list[str],
+                                                            person: tuple[str, str], domain: str) -> None:
+    text = written(sentences, *person)
+    if person[1] != "I":
+        assert guards[domain].check(Answer("1", text, question=text)).action == "flag"
+        assert guards[domain].check(Answer("1", text, user_words=text)).action == "flag"
 
 
 @given(statements(least=2, kinds=identifying), st.sampled_from(builtin_domains()))
@@ -152,4 +162,4 @@ def test_what_a_reader_does_not_see_does_not_matter(guards: Guards, change: obje
     text = "The patient is a 52-year-old litigator from Omaha with two children."
     changed = Answer("1", change(text))  # type: ignore[operator]
     assert guards["medical"].check(changed).action == "flag"
-    assert guards["medical"].check(changed).delta == guards["medical"].check(text).delta
+    assert guards["medical"].check(changed).logit == guards["medical"].check(text).logit

@@ -20,11 +20,12 @@ from discreet.core.records import Answer, Evidence, Subject
 from discreet.core.unicode import squeezed
 from discreet.guard.policy import Policy
 from discreet.text.direct.detect import DirectSpan, find_direct
-from discreet.text.doc import Doc, guess_language
+from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.entities import SpacyPipeline
 from discreet.text.evidence.learned import attributes_of, facts_words, merged
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.language import guess_language
 from discreet.text.quotes import Quote
 from discreet.text.reader import Reading, packaged
 from discreet.text.render import render, shown

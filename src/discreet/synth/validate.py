@@ -22,10 +22,11 @@ from discreet.synth.records import PASSAGES, Record
 from discreet.synth.seeds import SeedPassage
 from discreet.text import reader as learned
 from discreet.text.direct import find_direct
-from discreet.text.doc import Doc, guess_language
+from discreet.text.doc import Doc
 from discreet.text.evidence import find_evidence
 from discreet.text.evidence.learned import attributes_of, facts_words, merged
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.language import guess_language
 from discreet.text.render import render
 
 Check = Callable[[Record], Sequence[str]]

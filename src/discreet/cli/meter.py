@@ -13,7 +13,8 @@ from discreet.cli.output import Output
 from discreet.core.errors import UsageError
 from discreet.core.numbers import printable
 from discreet.core.records import rounded
-from discreet.text.doc import Doc, guess_language
+from discreet.text.doc import Doc
+from discreet.text.language import guess_language
 from discreet.text.render import render
 
 NOBODY = "nothing is said of anybody in particular: there is nobody to count"

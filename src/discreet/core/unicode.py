@@ -2,9 +2,10 @@
 
 `prepare` undoes what hides an identifier from a pattern without changing what a reader sees: compatibility forms
 (NFKC), characters without width, look-alike letters of another script inside a word, digits of other scripts,
-typographic dashes, quotes and spaces. Runs that spell text in another way (base64, hex, percent, letters apart) are
-decoded beside it, for detection only. Time is linear in the length, and no input raises: not a lone surrogate, not
-the empty string, not a tower of combining marks.
+typographic dashes, quotes and spaces. Runs that nobody sees and that spell text (tag characters, variation selectors)
+become that text. Runs that spell text in another way (base64, hex, percent, letters apart or with marks between) are
+decoded beside it, for detection only. Time is linear in the length, and no input raises: not a lone surrogate, not the
+empty string, not a tower of combining marks.
 
 Sources: Unicode Standard Annex #15 (normalisation; the Stream-Safe Text Format bounds the marks on one letter),
 Unicode Technical Standard #39 (confusables), RFC 4648 (base64, base16), RFC 3986 (percent).
@@ -44,6 +45,11 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
+_TAGS = "\U000e0000-\U000e007f"
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+# Tag characters that are not of an emoji flag; variation selectors in a row; characters without width in a row.
+_HIDDEN = re.compile(f"(?<!\U0001f3f4)(?<![{_TAGS}])[{_TAGS}]+|[{_SELECTORS}]{{4,}}"
+                     "|[\u200b-\u200f\u2060-\u2064\ufeff]{12,}")
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 _NON_ASCII_RUN = re.compile("[\x00-\x7f]?[^\x00-\x7f]+")
 _WORD = re.compile("(?:[^\\W_]|[\u0300-\u036f])+")
@@ -59,6 +65,7 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _TOKEN = re.compile(r"\S+")
 _SPACED = re.compile(r"(?<!\S)(?:\S[ \t]{1,3}){5,}\S(?!\S)")
 _SPACED_HINT = re.compile(r"[ \t]\S[ \t]{1,3}\S[ \t]{1,3}\S[ \t]")
+_DOTTED = re.compile(r"(?<![^\W_])[A-Za-z]([^\w\s]|_)[A-Za-z](?:\1[A-Za-z](?![^\W_])){3,}")
 _WIDE_GAP = re.compile(r"[ \t]{2,}")
 
 
@@ -92,8 +99,9 @@ class Rewrite:
 class Decoded:
     """A run that spells `text` in another way, for detection only; `start:end` is the run in the original.
 
-    `how` is "base64", "hex", "percent" or "spaced"; "markup" for what markup holds and does not show, such as the
-    target of a link, and "coded" for a run as it stands where `discreet.text.render` put its plain text in its place.
+    `how` is "base64", "hex", "percent", "spaced" or "dotted"; "markup" for what markup holds and does not show,
+    such as the target of a link, and "coded" for a run as it stands where `discreet.text.render` put its plain text in
+    its place.
     """
 
     text: str = field(repr=False)
@@ -135,8 +143,27 @@ def squeezed(text: str) -> str:
     return "".join(c for c in text.lower() if c.isalnum())
 
 
+def hidden(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """Runs of characters that nobody sees and that may hold text: (start, end, what they spell, None for nothing).
+
+    Tag characters (U+E0000 block) stand for ASCII each, variation selectors for bytes of UTF-8; an emoji flag is no
+    such run.
+    """
+    for run in _HIDDEN.finditer(text):
+        codes = [ord(c) for c in run.group()]
+        plain: str | None = None
+        if codes[0] & 0xFFFFFF80 == 0xE0000:
+            plain = "".join(chr(code - 0xE0000) for code in codes if 0xE0020 <= code < 0xE007F)
+        elif codes[0] >= 0xFE00 and codes[0] != 0xFEFF:
+            raw = bytes(code - 0xFE00 if code < 0xFE10 else code - 0xE0100 + 16 for code in codes)
+            plain = raw.decode("utf-8", errors="replace")
+        legible = plain and "\ufffd" not in plain and "".join(plain.split()).isprintable()
+        yield *run.span(), plain if legible else None
+
+
 def normalise(text: str) -> tuple[str, tuple[Rewrite, ...]]:
     """The normal form of a text, and the rewritings that led to it, in order."""
+    text, revealed = rewrite(text, [(start, end, f" {plain} ") for start, end, plain in hidden(text) if plain])
     text = _fold(text)
     text, dropped = rewrite(text, [(*m.span(), "") for m in _INVISIBLE.finditer(text)])
     text, composed = _compose(text)
@@ -145,7 +172,7 @@ def normalise(text: str) -> tuple[str, tuple[Rewrite, ...]]:
     latin, again = _latinise(text), None
     if latin != text:
         text, again = _compose(latin)
-    return text, tuple(one for one in (dropped, composed, again) if one is not None)
+    return text, tuple(one for one in (revealed, dropped, composed, again) if one is not None)
 
 
 def rewrite(text: str, edits: list[tuple[int, int, str]]) -> tuple[str, Rewrite | None]:
@@ -264,6 +291,23 @@ def _runs(text: str) -> Iterator[tuple[str, int, int, str]]:
     if _SPACED_HINT.search(text):
         for run in _SPACED.finditer(text):
             yield _closed_up(run.group()), *run.span(), "spaced"
+    yield from _dotted(text)
+
+
+def _dotted(text: str) -> Iterator[tuple[str, int, int, str]]:
+    """Letters with the same mark between, closed up; where a word is written so, every run with this mark."""
+    spelt = {run[1] for run in _DOTTED.finditer(text) if not _is_enumeration(run.group())}
+    if not spelt:
+        return
+    marks = re.escape("".join(sorted(spelt)))
+    for run in re.finditer(rf"(?<![^\W_])[^\W_](?:[{marks}][^\s_](?![^\W_]))+(?![^\W_])", text):
+        yield run.group()[::2], *run.span(), "dotted"
+
+
+def _is_enumeration(run: str) -> bool:
+    """Whether letters apart are in the order of the alphabet ("A/B/C/D/E") or initials ("M.B.B.C.H.")."""
+    letters = run[::2]
+    return letters.isupper() or list(letters.lower()) == sorted(letters.lower())
 
 
 def _unpacked(run: re.Match[str]) -> Iterator[tuple[str, int, int, str]]:

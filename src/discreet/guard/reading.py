@@ -16,13 +16,14 @@ from discreet.core.records import Answer, Subject
 from discreet.guard.policy import Policy
 from discreet.text.consent import repeated, without_repeated
 from discreet.text.direct.detect import DirectSpan, find_direct
-from discreet.text.doc import Doc, Language, guess_language
+from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.learned import attributes_of, merged
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent, find_referents
 from discreet.text.facts import fact_words
+from discreet.text.language import Language, guess_language
 from discreet.text.provenance import Request, request_of
 from discreet.text.quotes import Quote, find_quotes
 from discreet.text.reader import Seen, packaged
@@ -55,8 +56,8 @@ class Finding:
 class Reading:
     """What was read of one answer in its request.
 
-    `attributes` are those of the rules (`ruled`) and of what the learned reader sees (`seen`, where it is asked; it does
-    not see the `repeats` words that only repeat the user's own), put together, with what a spaCy pipeline adds
+    `attributes` are those of the rules (`ruled`) and of what the learned reader sees (`seen`, where it is asked; the
+    `repeats` words that only repeat the user's own are hidden from it), put together, with what a spaCy pipeline adds
     (`further`). `probe` is a described person of whom the answer tells something that the question asked for. Offsets
     are those of the original answer.
     """

@@ -23,10 +23,11 @@ from discreet.synth.seeds import SeedPassage
 from discreet.text import reader as learned
 from discreet.text.consent import OwnWords, repeated
 from discreet.text.direct import find_direct
-from discreet.text.doc import Doc, guess_language
+from discreet.text.doc import Doc
 from discreet.text.evidence import find_evidence
 from discreet.text.evidence.learned import attributes_of, merged
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.language import guess_language
 from discreet.text.render import render
 
 Check = Callable[[Record], Sequence[str]]

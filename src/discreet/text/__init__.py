@@ -5,6 +5,7 @@ and patterns from `data/`.
 """
 
 from discreet.text.chunk import chunk_spans, chunks
-from discreet.text.doc import Doc, Language, Token, guess_language
+from discreet.text.doc import Doc, Token
+from discreet.text.language import Language, guess_language
 
 __all__ = ["Doc", "Language", "Token", "chunk_spans", "chunks", "guess_language"]

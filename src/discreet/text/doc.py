@@ -1,25 +1,15 @@
-"""A text with its tokens and sentences, computed once and read by every tagger; and whether it is English enough.
-
-The language guess is only ever asked whether a text can be judged. Function words decide: about two of five words of
-running English prose are among the listed ones, and hardly any of another language's are. A stretch that is long enough
-and holds too few of them, or another script, is not English. Short stretches and lists of terms are never decided on
-function words alone.
-"""
+"""A text with its tokens and sentences, computed once and read by every tagger."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
-from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from discreet.core.unicode import Prepared
 from discreet.text.render import render
-from discreet.text.resources import words as word_lists
 
 TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’](?![sS]\b)[^\W\d_]+)?|['’][sS]\b|\S")
 _ABBREVIATION = frozenset(
@@ -28,13 +18,6 @@ _ABBREVIATION = frozenset(
 )
 _SENTENCE_STOP = frozenset(".!?")
 _CLOSERS = frozenset("\"')]”’")
-# Of the words that tell a language, those that English has as well, as verb, noun or number.
-_ENGLISH_TOO = frozenset(
-    "ale come con dal dan dar data de den der des det die do due elle en es et fin fur ha han hans har het hon i il "
-    "ja kan kun la las le les lo los ma man men met mit nu o on pas per plus son sin som sue sur te to tu un van war "
-    "yang ye".split())
-_WINDOW = 24
-_LEAST = 8
 
 
 class Token(NamedTuple):
@@ -53,7 +36,6 @@ class Token(NamedTuple):
     def is_capitalised(self) -> bool:
         """Starts with an upper-case letter and is not a single letter."""
         return len(self.text) > 1 and self.text[0].isupper()
-
 
 
 def lower_of_same_length(text: str) -> str:
@@ -134,63 +116,3 @@ class Doc:
         if found[j][0] == "." and (initial or before in _ABBREVIATION):
             return False
         return not word[0].islower()
-
-
-@dataclass(frozen=True, slots=True)
-class Language:
-    """`english` is False only where the text shows that it is not; `guess` is an ISO 639-1 code, `und` or a script."""
-
-    english: bool
-    guess: str
-
-    @property
-    def reason(self) -> str:
-        """Why a text cannot be judged."""
-        return f"not English (looks like {self.guess})"
-
-
-def guess_language(doc: Doc) -> Language:
-    """Judge a text window by window; one window that is clearly not English decides."""
-    words = [t.lower for t in doc.tokens if t.text[0].isalpha()]
-    if not words:
-        return Language(True, "und")
-    script = _other_script(words)
-    if script:
-        return Language(False, script)
-    for begin in range(0, len(words), _WINDOW):
-        window = words[begin : begin + _WINDOW] if len(words) - begin >= _LEAST or begin == 0 else words[-_LEAST:]
-        code = _foreign(window)
-        if code:
-            return Language(False, code)
-    return Language(True, "en")
-
-
-def _other_script(words: list[str]) -> str | None:
-    """The script of a text in which at least a fifth of the letters, and eight of them, are not Latin."""
-    letters = [c for word in words for c in word if ord(c) > 0x24F and c.isalpha()]
-    total = sum(len(word) for word in words)
-    if len(letters) < 8 or len(letters) < 0.2 * total:
-        return None
-    names = Counter(unicodedata.name(c, "UNKNOWN").split()[0].lower() for c in letters)
-    best = max(names, key=lambda k: names[k])
-    return None if best in ("latin", "mathematical", "modifier", "ohm", "micro", "greek") and names[best] < 20 else best
-
-
-def _foreign(window: list[str]) -> str | None:
-    """The language of a window that is clearly not English, or None."""
-    if len(window) < _LEAST:
-        return None
-    lists = word_lists("language")
-    foreign = [word for word in window if word not in lists["en"]]
-    english = len(window) - len(foreign)
-    other = Counter(code for word in foreign for code, listed in lists.items() if word in listed)
-    if other:
-        code, count = max(other.items(), key=lambda item: (item[1], item[0]))
-        # An English sentence that comes again and again repeats its few such words.
-        several = len({word for word in foreign if word in lists[code]} - _ENGLISH_TOO) >= 2
-        if several and count >= 4 and count > 1.5 * english and count >= 0.2 * len(window):
-            return code
-    if english or len(window) < 20:
-        return None
-    accented = sum(not word.isascii() for word in window)
-    return "und" if accented >= 0.25 * len(window) else None

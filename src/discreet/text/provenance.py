@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from discreet.core.records import Answer, Origin, Prompts
-from discreet.text import templates
 from discreet.text.consent import OwnWords, brought
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.referents import find_referents
 from discreet.text.render import render
 from discreet.text.resources import patterns
+from discreet.text.templates import Slot, Template, collapsed, known, parse
 
 _ROLES: dict[str, Origin] = {"system": "system", "developer": "system", "tool": "tool", "function": "tool",
                              "assistant": "answer", "ai": "answer", "model": "answer"}
@@ -75,25 +75,26 @@ _OF_USER = ("declared", "words", "pinned", "closed", "plain", "undeclared", "sha
 def request_of(answer: Answer) -> Request:
     """The request of an answer, by origin. Raises UsageError for a template that is none."""
     parts = [Part("retrieved", text, "source") for text in answer.sources]
-    asked = ""
+    asked: list[str] = []
     for role, text, origin in _messages(answer):
         if origin is not None and origin != "user":
             parts.append(Part(origin, text, "typed"))
         elif role.lower() not in _USER:
             parts.append(Part(_ROLES.get(role.lower(), "unknown"), text, "role"))
+            # What was asked before an earlier answer was answered; a call of a tool has no text.
+            asked = [] if parts[-1].origin == "answer" and text.strip() else asked
         elif answer.user_words is not None:
             parts.append(Part("unknown", text, "undeclared"))
-            asked = text
         else:
             found = list(_user_message(text, answer.prompts))
             before = [part.text for part in parts if part.origin in ("retrieved", "tool", "answer")]
             parts += [_withdrawn(part, before) for part in found]
-            asked = next((p.text for p in found if p.origin == "user"), _question_of(found))
+            asked += sorted((part.text for part in found if part.how in _OF_USER), key=len)[-1:]
     if answer.user_words is not None:
         before = [part.text for part in parts if part.origin in ("retrieved", "tool")]
         parts.append(_withdrawn(Part("user", answer.user_words, "declared"), before))
-        asked = answer.user_words
-    return Request(tuple(part for part in parts if part.text.strip()), asked)
+        asked = [answer.user_words]
+    return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked))
 
 
 def _messages(answer: Answer) -> Iterator[tuple[str, str, Origin | None]]:
@@ -108,14 +109,14 @@ def _user_message(text: str, prompts: Prompts) -> Iterator[Part]:
     if prompts.user_messages == "words":
         yield Part("user", text, "words")
         return
-    pinned = [(t, cut) for t in map(templates.parse, prompts.templates) if (cut := t.cut(text)) is not None]
+    pinned = [(t, cut) for t in map(parse, prompts.templates) if (cut := t.cut(text)) is not None]
     if pinned:
         yield from _slots(pinned, "pinned")
         return
     if prompts.user_messages == "auto" and why_not_plain(text) is None:
         yield Part("user", text, "plain")
         return
-    matches = [(t, cut) for t in templates.known() if (cut := t.cut(text)) is not None]
+    matches = [(t, cut) for t in known() if (cut := t.cut(text)) is not None]
     closed = [(t, cut) for t, cut in matches if t.is_closed]
     if closed and all(_is_closed(t, text, cut) for t, cut in closed):
         yield from _slots(closed, "closed")
@@ -125,26 +126,27 @@ def _user_message(text: str, prompts: Prompts) -> Iterator[Part]:
         yield Part("unknown", text, "undeclared")
 
 
-def _is_closed(template: templates.Template, text: str, cut: tuple[str, ...]) -> bool:
-    return template.is_sure(text, cut) and why_not_plain(cut[template.slots.index("question")]) is None
+def _is_closed(template: Template, text: str, cut: tuple[Slot, ...]) -> bool:
+    return template.is_sure(text, cut) and why_not_plain(_question(cut).text) is None
 
 
-def _slots(matches: Sequence[tuple[templates.Template, tuple[str, ...]]], how: str) -> Iterator[Part]:
+def _question(cut: tuple[Slot, ...]) -> Slot:
+    return next((slot for slot in cut if slot.name == "question"), Slot("question", "", ""))
+
+
+def _slots(matches: Sequence[tuple[Template, tuple[Slot, ...]]], how: str) -> Iterator[Part]:
     """The slots of a message; of several templates the question is what all of them give to the user."""
-    template, cut = matches[0]
-    questions = [one[t.slots.index("question")] if "question" in t.slots else "" for t, one in matches]
-    shortest = min(questions, key=len)
-    question = shortest if all(shortest in one for one in questions) else ""
-    for name, text in zip(template.slots, cut, strict=True):
-        if name != "question":
-            yield Part("retrieved" if name == "context" else "unknown", text, how)
-    origin: Origin = "user" if how != "undeclared" else "unknown"
-    yield Part(origin, question, "undeclared" if how == "undeclared" else how)
-
-
-def _question_of(parts: Sequence[Part]) -> str:
-    """Where a question may stand in a message whose words are nobody's: what a template calls the question, or all."""
-    return next((p.text for p in reversed(parts) if p.origin == "unknown" and p.text), "")
+    questions = [_question(cut) for _, cut in matches]
+    shortest = min((one.text for one in questions), key=len)
+    question = shortest if all(shortest in one.text for one in questions) else ""
+    for slot in matches[0][1]:
+        if slot.name != "question":
+            yield Part("retrieved" if slot.name == "context" else "unknown", slot.text, "slot")
+    asked = max((one.widest for one in questions), key=len)
+    if how != "undeclared":
+        yield Part("user", question, how)
+    if how == "undeclared" or asked != question:
+        yield Part("unknown", asked, "undeclared")
 
 
 def _withdrawn(part: Part, before: Sequence[str]) -> Part:
@@ -168,7 +170,7 @@ def why_not_plain(text: str) -> str | None:
     Speech is one paragraph without marks of structure. Each of its statements speaks of the user, of somebody whom they
     bring, or to the reader; others are asked. It says nothing of a person who is no part of that.
     """
-    kept = [line for line in templates.collapsed(text).split("\n")
+    kept = [line for line in collapsed(text).replace("\v", "\n").split("\n")
             if not patterns("requests")["greeting"].fullmatch(line.lower().strip())]
     if len(text) > _LONGEST:
         return "longer than a user's message"

@@ -40,47 +40,85 @@ class Template:
         return ("question" in self.slots and len(_WORD.findall(self.fixed[0])) >= _OWN
                 and all(map(_WORD.search, self.fixed)))
 
-    def cut(self, message: str) -> tuple[str, ...] | None:
-        """The words of each slot that every way to cut the message gives to it; None where it is of another template.
+    def cut(self, message: str) -> tuple[Slot, ...] | None:
+        """What stands in each slot; None where the message is of another template.
 
-        The first fixed text between two slots stands as far left as it can for the end of the slot before it, and as
-        far right as it can for the beginning of the slot behind it. Time is linear in the message for each slot.
+        A fixed text between two slots stands as far left as it can for the end of the slot before it, and as far right
+        as it can for the beginning of the slot behind it: what is left is what every way to cut the message gives to
+        the slot. Time is linear in the message for each slot.
         """
         lined = collapsed(message)
-        said = lined.replace("\n", " ")
+        said = lined.translate(_ONE_BLANK)
         first, *between, last = self.fixed
+        first, last = first.translate(_ONE_BLANK), last.translate(_ONE_BLANK)
         if not said.startswith(first) or not said.endswith(last) or len(said) < len(first) + len(last):
             return None
-        ends, at = [], len(first)
+        begin, end = len(first), len(said) - len(last)
+        lefts, at = [], begin
         for fixed in between:
-            at = said.find(fixed, at, len(said) - len(last))
+            at = _text_of(fixed, lined, said).find(_sought(fixed), at, end)
             if at < 0:
                 return None
-            ends.append(at)
+            lefts.append(at)
             at += len(fixed)
-        ends.append(len(said) - len(last))
-        starts, at = [], len(said) - len(last)
+        rights: list[int] = []
+        at = end
         for fixed in reversed(between):
-            at = said.rfind(fixed, len(first), at)
-            starts.append(at + len(fixed))
-        starts.append(len(first))
-        return tuple(lined[start:end].strip() for start, end in zip(reversed(starts), ends, strict=True))
+            at = _text_of(fixed, lined, said).rfind(_sought(fixed), begin, at)
+            rights.insert(0, at)
+        sizes = [len(fixed) for fixed in between]
+        starts = [begin, *(at + size for at, size in zip(rights, sizes, strict=True))]
+        widest = [begin, *(at + size for at, size in zip(lefts, sizes, strict=True))]
+        return tuple(
+            Slot(name, _shown(lined[start:stop]), _shown(lined[low:high]))
+            for name, start, stop, low, high in zip(self.slots, starts, [*lefts, end], widest, [*rights, end],
+                                                    strict=True))
 
-    def is_sure(self, message: str, slots: tuple[str, ...]) -> bool:
+    def is_sure(self, message: str, slots: tuple[Slot, ...]) -> bool:
         """Whether a message can be of this template only, as far as can be told without the application's word.
 
         Each fixed text stands in it once, no slot holds a label of another question, and none but the user's ends as a
         question does: else a passage may have forged the whole template.
         """
-        said = collapsed(message).replace("\n", " ")
-        once = all(said.count(fixed.strip()) == 1 for fixed in self.fixed if len(fixed.strip()) > 1)
-        others = [text for name, text in zip(self.slots, slots, strict=True) if name != "question"]
+        said = collapsed(message).translate(_ONE_BLANK)
+        once = all(said.count(fixed.translate(_ONE_BLANK).strip()) == 1 for fixed in self.fixed if len(fixed) > 1)
+        others = [slot.widest for slot in slots if slot.name != "question"]
         return once and not any(_LABEL.search(text) or text.endswith("?") for text in others)
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The words that every way to cut a message gives to a slot, and those that any way does (`widest`)."""
+
+    name: str
+    text: str
+    widest: str
+
+
+_PARAGRAPH = "\v"
+_ONE_BLANK = str.maketrans({_PARAGRAPH: " ", "\n": " "})
+
+
 def collapsed(text: str) -> str:
-    """A text with each stretch of white space as one blank, or line break where it holds one; none at its ends."""
-    return _BLANKS.sub(lambda blank: "\n" if "\n" in blank[0] or "\r" in blank[0] else " ", text).strip()
+    """A text with each stretch of white space as one blank, line break or break of a paragraph; none at its ends."""
+    def one(blank: re.Match[str]) -> str:
+        breaks = blank[0].count("\n") or blank[0].count("\r")
+        return " " if not breaks else "\n" if breaks == 1 else _PARAGRAPH
+
+    return _BLANKS.sub(one, text).strip()
+
+
+def _text_of(fixed: str, lined: str, said: str) -> str:
+    """Where a fixed text is sought: white space alone only as the very break that it is."""
+    return said if fixed.strip() else lined
+
+
+def _sought(fixed: str) -> str:
+    return fixed.translate(_ONE_BLANK) if fixed.strip() else fixed
+
+
+def _shown(text: str) -> str:
+    return text.replace(_PARAGRAPH, "\n\n").strip()
 
 
 @cache
@@ -109,7 +147,7 @@ def parse(text: str) -> Template:
     fixed[-1] += source[at:]
     if not set(slots) & {"question", "context"} and text not in known:
         raise UsageError("the template has neither {question} nor {context}; expected at least one of them")
-    bare = [_BLANKS.sub(" ", one) for one in fixed]
+    bare = [collapsed(f"|{one}|")[1:-1] for one in fixed]
     bare[0], bare[-1] = bare[0].lstrip(), bare[-1].rstrip()
     if slots.count("question") > 1:
         raise UsageError("the template has {question} twice; expected it once")

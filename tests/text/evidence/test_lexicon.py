@@ -26,7 +26,7 @@ DATA = ROOT / "src" / "discreet" / "text" / "data"
 TABLES = sorted(DATA.glob("*.tsv"))
 SMALLEST = {
     "given_names": 1_500, "places": 6_000, "demonyms": 400, "occupations": 1_200, "family": 300,
-    "organisations": 500, "organisation_heads": 100, "kin": 60, "field_labels": 30, "card_issuers": 20,
+    "organisations": 500, "organisation_heads": 100, "kin": 60, "languages": 90, "field_labels": 30, "card_issuers": 20,
     "irregular_plurals": 30, "identity_numbers": 20,
 }
 

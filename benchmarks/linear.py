@@ -3,9 +3,9 @@
     python benchmarks/linear.py                      # every family, a process each
     python benchmarks/linear.py names base64 --cap 60
 
-Prints JSON: for each family the seconds at each length (kB), the slope of log time against log length from the first to
-the last length that was reached, the slope above 16 kB, and the peak memory in MiB over that of a short answer. A family
-ends after `--cap` seconds: the lengths it did not reach are missing.
+Prints JSON: for each family the seconds of one core at each length (kB), the slope of log time against log length over
+the lengths that were reached, the slope from 16 kB on, and the peak memory in MiB over that of a short answer. A family
+ends before it takes more than `--cap` seconds: the lengths it did not reach are missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from math import log
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 
@@ -116,7 +116,8 @@ FAMILIES: dict[str, Callable[[int], str | Answer]] = {
 }
 
 
-def measured(make: Callable[[int], str | Answer], cap: float) -> dict[str, object]:
+def measured(make: Callable[[int], str | Answer], cap: float) -> None:
+    """Print the figures so far as a line of JSON after each length."""
     guard = Guard("medical")
     guard.check("A 52-year-old litigator from Omaha.")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -125,18 +126,20 @@ def measured(make: Callable[[int], str | Answer], cap: float) -> dict[str, objec
         text = make(size * 1000)
         tries = [_seconds(guard, text) for _ in range(3 if size < 16 else 1)]
         times[size] = min(tries)
+        peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        print(json.dumps({
+            "seconds": {size: round(t, 3) for size, t in times.items()}, "slope": slope(times),
+            "slope from 16 kB": slope({s: t for s, t in times.items() if s >= 16}), "memory_mib": round(peak)}), flush=True)
+        longer = next((s for s in KB if s > size), size)
         # The next length takes at least as much more time as it is longer.
-        if sum(times.values()) > cap / 5:
+        if sum(times.values()) + times[size] * longer / size > cap:
             break
-    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    return {"seconds": {size: round(t, 3) for size, t in times.items()}, "slope": slope(times),
-            "slope from 16 kB": slope({s: t for s, t in times.items() if s >= 16}), "memory_mib": round(peak)}
 
 
 def _seconds(guard: Guard, text: str | Answer) -> float:
-    started = perf_counter()
+    started = process_time()
     guard.check(text)
-    return perf_counter() - started
+    return process_time() - started
 
 
 def slope(times: dict[int, float]) -> float | None:
@@ -153,16 +156,17 @@ def main() -> None:
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(measured(FAMILIES[given.families[0]], given.cap)))
+        measured(FAMILIES[given.families[0]], given.cap)
         return
     rows = {}
     for name in given.families or FAMILIES:
         command = [sys.executable, __file__, name, "--one", "--cap", str(given.cap)]
         try:
-            run = subprocess.run(command, capture_output=True, text=True, timeout=given.cap, check=True)
-            rows[name] = json.loads(run.stdout)
-        except subprocess.TimeoutExpired:
-            rows[name] = {"ended": f"after {given.cap:g} s"}
+            said = subprocess.run(command, capture_output=True, timeout=2 * given.cap, check=True).stdout
+        except subprocess.TimeoutExpired as late:
+            said = late.stdout or b""
+        lines = said.decode().splitlines()
+        rows[name] = json.loads(lines[-1]) if lines else {}
         print(name, json.dumps(rows[name]), file=sys.stderr)
     print(json.dumps(rows, indent=1))
 

@@ -64,6 +64,16 @@ class Reading:
     vector: Floats = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """Tokens of a record with the outputs of the network, and its spans as first and last token and class."""
+
+    at: NDArray[np.int64] = field(repr=False)
+    out: Mapping[str, Floats] = field(repr=False)
+    found: Sequence[tuple[int, int, int]] = field(repr=False)
+    sure: Floats = field(repr=False)
+
+
 class Reader:
     """The network of a folder with `reader.onnx`, `tokenizer.json` and `reader.json`; `read` is a pure function.
 
@@ -106,14 +116,15 @@ class Reader:
         outs: list[dict[str, Floats]] = []
         start, others = 0, 0
         same: Windows = {}
+        alike: dict[str, _Record | None] = {}
         said = _ROW_OF_NOBODY.sub(lambda row: " " * len(row[0]), text.encode("utf-8", "replace").decode("utf-8"))
         for record in said.split(RECORD):
-            encoded = self._tokenizer.encode(record, add_special_tokens=True)
-            if len(encoded.ids) > 2:
-                out = self._run(encoded.ids, same)
-                at = np.array(encoded.offsets, np.int64).reshape(-1, 2)[1:-1]
-                others += self._add(spans, held, start, record, at, out, others)
-                outs.append({name: out[name] for name in _OF_TEXT})
+            if record not in alike:
+                alike[record] = self._record(record, same)
+            one = alike[record]
+            if one is not None:
+                others += self._add(spans, held, start, one, others)
+                outs.append({name: one.out[name] for name in _OF_TEXT})
             start += len(record) + len(RECORD)
         if not outs:
             nothing = np.zeros_like(self._run(self._tokenizer.encode("", add_special_tokens=True).ids)["vector"])
@@ -153,10 +164,19 @@ class Reader:
         out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)
         return out
 
-    def _add(self, spans: list[Span], held: dict[tuple[str, Subject], Floats], start: int, text: str,
-             at: NDArray[np.int64], out: Mapping[str, Floats], others: int) -> int:
+    def _record(self, text: str, same: Windows) -> _Record | None:
+        """What the network says of a record; None where it has no token."""
+        encoded = self._tokenizer.encode(text, add_special_tokens=True)
+        if len(encoded.ids) <= 2:
+            return None
+        out = self._run(encoded.ids, same)
+        at = np.array(encoded.offsets, np.int64).reshape(-1, 2)[1:-1]
+        return _Record(at, out, *self._found(text, at, out))
+
+    def _add(self, spans: list[Span], held: dict[tuple[str, Subject], Floats], start: int, record: _Record,
+             others: int) -> int:
         """The spans of one record, and what each of its persons has; how many persons it adds to the `others`."""
-        found, sure = self._found(text, at, out)
+        at, out, found, sure = record.at, record.out, record.found, record.sure
         persons = self._persons(found, out, others)
         said: dict[tuple[str, Subject], list[Floats]] = {}
         for (i, j, c), (subject, person) in zip(found, persons, strict=True):

@@ -104,7 +104,7 @@ def test_any_text(text: str) -> None:
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=list(UNITS))
 def test_long_texts_end(unit: str) -> None:
-    """A pattern that backtracks would need hours for these; `benchmarks/linear.py` has the growth as ratios."""
+    """A pattern that backtracks would need hours for these; `benchmarks/linear.py` has the growth."""
     context = Context(Doc.of((unit * LENGTH)[:LENGTH]), "medical")
     assert len(context.referents) <= LENGTH
     for name in NAMES:

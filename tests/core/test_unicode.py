@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from discreet.core.unicode import MAX_MARKS, Prepared, prepare
+from discreet.core.unicode import ALWAYS_DECODED, MAX_GROWTH, MAX_MARKS, Prepared, prepare
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 HIDING = "".join([
@@ -130,6 +130,34 @@ def test_decoding_goes_deeper_but_not_without_end() -> None:
         text = base64.b64encode(text.encode()).decode()
         decoded = [d.text for d in prepare(text).decoded]
         assert ("219-09-1234" in decoded) == (depth <= 3)
+        assert prepare(text).beyond == (depth > 3)
+
+
+@pytest.mark.parametrize("unit", [
+    "Jane Rowe met Maria Gonzalez. ", "%25252541", "%41b4", "NGUgNjEgNmUgNjU= ", "3444344534453444", "a b c d e f g "])
+@pytest.mark.parametrize("packed", [0, 1, 2])
+def test_what_is_decoded_is_bounded_and_what_is_left_is_told(unit: str, packed: int) -> None:
+    text = unit * (30_000 // len(unit))
+    for _ in range(packed):
+        text = base64.b64encode(text.encode()).decode()
+    prepared = prepare(text)
+    most = max(ALWAYS_DECODED, MAX_GROWTH * len(text))
+    decoded = sum(len(run.text) for run in prepared.decoded)
+    assert decoded <= most
+    assert decoded > 0 or packed == 0
+    if unit.startswith("%25") and not packed:  # Three readings as long as the text, and a fourth one below.
+        assert prepared.beyond
+
+
+@pytest.mark.parametrize("text", [
+    "", "She is 52.", "MjE5LTA5LTEyMzQ=", "a%20b", "6a 6f 68 6e 40 78 2e 63 6f 6d", "9f86d081884c7d659a2feaa0c55ad015"])
+def test_nothing_is_left_of_ordinary_text(text: str) -> None:
+    assert not prepare(text).beyond
+
+
+def test_words_joined_without_end_are_no_coded_run() -> None:
+    """A pattern that tries every way to part them would not come to an end."""
+    assert prepare("x" + "'ab" * 2_000 + "9").decoded == ()
 
 
 @pytest.mark.parametrize(

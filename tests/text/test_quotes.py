@@ -88,3 +88,12 @@ def test_the_rule_of_a_policy() -> None:
     assert rule_of({}) == QuoteRule() == QuoteRule("evidence", 12, ())
     assert rule_of({"action": False}).action == "off"
     assert rule_of({"action": "flag", "words": 20, "common": ["a b"]}) == QuoteRule("flag", 20, ("a b",))
+
+
+@pytest.mark.parametrize("every", [6, 7, 9])
+def test_a_long_quote_with_words_left_out_all_along_is_found_in_parts(every: int) -> None:
+    words = [f"word{chr(97 + k % 26)}{chr(97 + k // 26 % 26)}{chr(97 + k // 676)}" for k in range(3_000)]
+    answer = " ".join(word for k, word in enumerate(words) if k % every)
+    found = find_quotes(answer, [" ".join(words)])
+    assert len(found) > 1
+    assert sum(quote.words for quote in found) > 0.9 * len(answer.split())

@@ -4,26 +4,29 @@
 (NFKC), characters without width, look-alike letters of another script inside a word, digits of other scripts,
 typographic dashes, quotes and spaces. Runs that nobody sees and that spell text (tag characters, variation selectors)
 become that text. Runs that spell text in another way (base64, hex, percent, letters apart or with marks between) are
-decoded beside it, for detection only. Time is linear in the length, and no input raises: not a lone surrogate, not the
-empty string, not a tower of combining marks.
+decoded beside it, for detection only, down to `MAX_DEPTH` and to `MAX_GROWTH` times the length of the text;
+`Prepared.beyond` says whether more was left. Time is linear in the length, and no input raises: not a lone surrogate,
+not the empty string, not a tower of combining marks.
 
 Sources: Unicode Standard Annex #15 (normalisation; the Stream-Safe Text Format bounds the marks on one letter),
-Unicode Technical Standard #39 (confusables), RFC 4648 (base64, base16), RFC 3986 (percent).
+Unicode Technical Standard #39 (confusables).
 """
 
 from __future__ import annotations
 
-import binascii
 import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from urllib.parse import unquote
+
+from discreet.core.coded import coded_runs
 
 MAX_MARKS = 32
 MAX_DEPTH = 3
+MAX_GROWTH, ALWAYS_DECODED = 2, 2_000
+"""What is decoded of a text has at most `MAX_GROWTH` times its characters; a short text may always have so many."""
 
 _FOLDS = (
     dict.fromkeys("\u058a\u05be\u1806\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\u2e3a\u2e3b"
@@ -53,20 +56,6 @@ _HIDDEN = re.compile(f"(?<!\U0001f3f4)(?<![{_TAGS}])[{_TAGS}]+|[{_SELECTORS}]{{4
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 _NON_ASCII_RUN = re.compile("[\x00-\x7f]?[^\x00-\x7f]+")
 _WORD = re.compile("(?:[^\\W_]|[\u0300-\u036f])+")
-
-_PACKED = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
-_PIECE = re.compile(r"[A-Za-z0-9+]{12,}={0,2}")
-_PLAIN_WORD = re.compile(r"\W*[A-Za-z]?[a-z]*(?:['/-][A-Za-z]?[a-z]{1,60})*\W*")
-_HEX = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x|\\x)?(?:[2-7][0-9A-Fa-f]|0[9AaDd])[ :,-]{0,2}){8,}"
-                  r"(?<![ :,-])(?![0-9A-Za-z])")
-_HEX_HINT = re.compile(r"[02-7][0-9A-Fa-fx](?:[ :,-]{0,2}(?:0x|\\x)?[02-7][0-9A-Fa-f]){3}")
-_HEX_NOISE = re.compile(r"0x|\\x|[ :,-]")
-_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
-_TOKEN = re.compile(r"\S+")
-_SPACED = re.compile(r"(?<!\S)(?:\S[ \t]{1,3}){5,}\S(?!\S)")
-_SPACED_HINT = re.compile(r"[ \t]\S[ \t]{1,3}\S[ \t]{1,3}\S[ \t]")
-_DOTTED = re.compile(r"(?<![^\W_])[A-Za-z]([^\w\s]|_)[A-Za-z](?:\1[A-Za-z](?![^\W_])){3,}")
-_WIDE_GAP = re.compile(r"[ \t]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +101,16 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A text as it came (`original`), as detectors read it (`text`), and what its runs decode to."""
+    """A text as it came (`original`), as detectors read it (`text`), and what its runs decode to.
+
+    `beyond`: some coded runs lie deeper, or decode to more, than what is decoded, so `decoded` is not all of them.
+    """
 
     original: str = field(repr=False)
     text: str = field(repr=False)
     decoded: tuple[Decoded, ...] = field(repr=False)
     _rewrites: tuple[Rewrite, ...] = field(default=(), repr=False)
+    beyond: bool = False
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Offsets into `text` to offsets into `original`; the span covers all that `text[start:end]` came from.
@@ -133,9 +126,10 @@ def prepare(text: str) -> Prepared:
     """Normalise a text for detection. Case, and the length of ordinary text, stay as they are."""
     normal, rewrites = (text, ()) if text.isascii() else normalise(text)
     bare = Prepared(text, normal, (), rewrites)
+    budget = Budget.of(normal)
     decoded = tuple(Decoded(plain, *bare.span(start, end), how)
-                    for plain, start, end, how in decode(normal))
-    return Prepared(text, normal, decoded, rewrites) if decoded else bare
+                    for plain, start, end, how in decode(normal, budget))
+    return Prepared(text, normal, decoded, rewrites, budget.beyond)
 
 
 def squeezed(text: str) -> str:
@@ -266,82 +260,58 @@ def _script(character: str) -> str:
     return "latin" if character < "\u0250" or "\u1e00" <= character <= "\u1eff" else "other"
 
 
-def decode(text: str, depth: int = MAX_DEPTH) -> Iterator[tuple[str, int, int, str]]:
-    """Decoded runs as (plain, start, end, how), also of what was decoded, down to `depth`."""
+@dataclass(slots=True)
+class Budget:
+    """How many characters may still be decoded, and whether some runs were left (`beyond`)."""
+
+    left: int
+    beyond: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> Budget:
+        """The budget for one decoding of a text."""
+        return cls(max(ALWAYS_DECODED, MAX_GROWTH * len(text)))
+
+    def pays(self, plain: str) -> bool:
+        """Whether a decoded run may still be read; takes its length off where it may."""
+        if len(plain) > self.left:
+            self.beyond = True
+            return False
+        self.left -= len(plain)
+        return True
+
+
+def decode(text: str, budget: Budget | None = None, depth: int = MAX_DEPTH) -> Iterator[tuple[str, int, int, str]]:
+    """Decoded runs as (plain, start, end, how), also of what was decoded, down to `depth` and within the budget."""
+    budget = budget or Budget.of(text)
     if depth == 0:
+        budget.beyond = budget.beyond or next(coded_runs(text), None) is not None
         return
-    for plain, start, end, how in _runs(text):
+    for plain, start, end, how in coded_runs(text):
         normal = plain if plain.isascii() else normalise(plain)[0]
+        if not budget.pays(normal):
+            return
         yield normal, start, end, how
-        for inner, _, _, deeper in decode(normal, depth - 1):
+        for inner, _, _, deeper in decode(normal, budget, depth - 1):
             yield inner, start, end, deeper
 
 
-def _runs(text: str) -> Iterator[tuple[str, int, int, str]]:
-    if any(not _PLAIN_WORD.fullmatch(token) for token in text.split() if len(token) >= 12):
-        for run in _PACKED.finditer(text):
-            yield from _unpacked(run)
-    for run in _HEX.finditer(text) if _HEX_HINT.search(text) else ():
-        if (spelt := _readable(bytes.fromhex(_HEX_NOISE.sub("", run.group())))) is not None:
-            yield spelt, *run.span(), "hex"
-    if "%" in text and _ESCAPE.search(text):
-        for token in _TOKEN.finditer(text):
-            if _ESCAPE.search(token.group()) and _is_readable(plain := unquote(token.group(), errors="replace")):
-                yield plain, *token.span(), "percent"
-    if _SPACED_HINT.search(text):
-        for run in _SPACED.finditer(text):
-            yield _closed_up(run.group()), *run.span(), "spaced"
-    yield from _dotted(text)
+def spelt_out(text: str, budget: Budget, depth: int = MAX_DEPTH) -> list[tuple[int, int, str]]:
+    """Coded runs, sorted and disjoint, as (start, end, plain), where the runs of the plain text are spelt out too.
 
-
-def _dotted(text: str) -> Iterator[tuple[str, int, int, str]]:
-    """Letters with the same mark between, closed up; where a word is written so, every run with this mark."""
-    spelt = {run[1] for run in _DOTTED.finditer(text) if not _is_enumeration(run.group())}
-    if not spelt:
-        return
-    marks = re.escape("".join(sorted(spelt)))
-    for run in re.finditer(rf"(?<![^\W_])[^\W_](?:[{marks}][^\s_](?![^\W_]))+(?![^\W_])", text):
-        yield run.group()[::2], *run.span(), "dotted"
-
-
-def _is_enumeration(run: str) -> bool:
-    """Whether letters apart are in the order of the alphabet ("A/B/C/D/E") or initials ("M.B.B.C.H.")."""
-    letters = run[::2]
-    return letters.isupper() or list(letters.lower()) == sorted(letters.lower())
-
-
-def _unpacked(run: re.Match[str]) -> Iterator[tuple[str, int, int, str]]:
-    """A base64 run; where the whole is none, its pieces between `/`, `_` and `-`."""
-    if (plain := _unbased(run.group())) is not None:
-        yield plain, *run.span(), "base64"
-        return
-    for piece in _PIECE.finditer(run.group()):
-        if len(piece.group()) < len(run.group()) and (plain := _unbased(piece.group())) is not None:
-            yield plain, run.start() + piece.start(), run.start() + piece.end(), "base64"
-
-
-def _unbased(run: str) -> str | None:
-    body = run.rstrip("=")
-    if _PLAIN_WORD.fullmatch(body) or len(body) % 4 == 1:
-        return None
-    packed = body.replace("-", "+").replace("_", "/") + "=" * (-len(body) % 4)
-    return _readable(binascii.a2b_base64(packed))
-
-
-def _closed_up(run: str) -> str:
-    """Letters apart to words: single gaps close, wider gaps stay one blank."""
-    if run[0] in "aAI" and run[1:].lstrip()[:1].isdigit():
-        run = run[1:].lstrip()
-    return " ".join(re.sub(r"[ \t]", "", word) for word in _WIDE_GAP.split(run))
-
-
-def _readable(raw: bytes) -> str | None:
-    try:
-        plain = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return plain if _is_readable(plain) else None
-
-
-def _is_readable(plain: str) -> bool:
-    return len(plain) >= 6 and "\ufffd" not in plain and "".join(plain.split()).isprintable()
+    Of runs that overlap, the one that begins first, and of those the longest. Digits apart are no run of letters.
+    """
+    if depth == 0:
+        budget.beyond = budget.beyond or next(coded_runs(text), None) is not None
+        return []
+    runs = {(start, end): plain for plain, start, end, how in coded_runs(text)
+            if how != "spaced" or 2 * sum(map(str.isalpha, plain)) > len(plain)}
+    found: list[tuple[int, int, str]] = []
+    for (start, end), plain in sorted(runs.items(), key=lambda run: (run[0][0], -run[0][1])):
+        if found and start < found[-1][1]:
+            continue
+        normal = plain if plain.isascii() else normalise(plain)[0]
+        if not budget.pays(normal):
+            break
+        found.append((start, end, rewrite(normal, spelt_out(normal, budget, depth - 1))[0]))
+    return found

@@ -174,6 +174,8 @@ def _unjudged(reading: Reading) -> Reason | None:
     """Why an answer cannot be judged. An empty one is not safe: whoever sent it may have lost the text on the way."""
     if reading.empty:
         return Reason("empty")
+    if reading.doc.prepared.beyond:
+        return Reason("unreadable", detail="more coded or tabular text than is decoded")
     if not reading.language.readable:
         return Reason("unreadable", detail=reading.language.reason)
     if not reading.language.english:

@@ -8,6 +8,7 @@ identifier that only repeats what the user said of themselves, or of somebody wh
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -122,9 +123,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     said, repeats = without_repeated(doc, request.own)
     seen = packaged().read(said) if reader else None
     attributes = ruled
-    if seen is not None:  # Digits of a number that identifies are nobody's age.
-        told = (a for a in attributes_of(seen, doc) if a.kind != "age" or not any(
-            span.start <= a.start and a.end < span.end and span.type != "date_of_birth" for span, _ in direct))
+    if seen is not None:
+        told = (a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, direct))
         read = repeated(told, doc, request.own)
         attributes = merged(read, ruled)
     further: tuple[Attribute, ...] = ()
@@ -137,6 +137,12 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     quotes = find_quotes(answer.answer, answer.sources, policy.quotes)
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
                    _probe(answer, request, doc, attributes, policy, reader), further, repeats)
+
+
+def _identifies(a: Attribute, direct: tuple[tuple[DirectSpan, Subject], ...]) -> bool:
+    """Whether digits are those of a number that identifies, and nobody's age. Direct identifiers do not overlap."""
+    at = bisect_right(direct, a.start, key=lambda one: one[0].start) - 1
+    return at >= 0 and a.end < direct[at][0].end and direct[at][0].type != "date_of_birth"
 
 
 def _probe(answer: Answer, request: Request, doc: Doc, attributes: tuple[Attribute, ...], policy: Policy, reader: bool

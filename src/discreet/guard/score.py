@@ -11,6 +11,7 @@ under a policy that counts others, or where the user said one of them or a direc
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,6 +24,7 @@ from discreet.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Reading
 from discreet.text.direct.detect import DirectSpan
+from discreet.text.evidence.learned import overlapping
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import TOLD, Seen
 
@@ -263,14 +265,15 @@ def _parted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool
     """Whether the reader gives to several people what the rules give to one, and enough to none of them."""
     shown = _overlapping(rules.best, read, policy)
     persons = [a.person for a in {(a.person, a.kind, a.value): a for a in shown}.values()]
-    return len(set(persons)) > 1 and max(map(persons.count, persons)) < policy.cluster
+    return len(set(persons)) > 1 and max(Counter(persons).values()) < policy.cluster
 
 
 def _overlapping(best: Cluster | None, read: Reading | Shown, policy: Policy) -> list[Attribute]:
     """The attributes that count at the places of a cluster of the rules."""
     told = () if best is None else best.attributes
-    return [a for a in read.attributes if a.kind in policy.counted and a.subject in policy.subjects
-            and any(a.kind == b.kind and a.start < b.end and b.start < a.end for b in told)]
+    counted = [a for a in read.attributes if a.kind in policy.counted and a.subject in policy.subjects]
+    return [a for a, shared in zip(counted, overlapping(counted, told), strict=True)
+            if any(told[i].kind == a.kind for i in shared)]
 
 
 def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float, float]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from discreet.core.unicode import Prepared
 from discreet.text.render import render
 
+T = TypeVar("T")
 TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['’](?![sS]\b)[^\W\d_]+)?|['’][sS]\b|\S")
 _ABBREVIATION = frozenset(
     "mr mrs ms dr prof sr jr st rev hon vs v no inc corp ltd co al fig e.g i.e dept u.s approx est gen col "
@@ -50,6 +52,7 @@ class Doc:
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
         self.text = prepared.text
+        self._once: dict[Hashable, Any] = {}
 
     @classmethod
     def of(cls, text: str) -> Doc:
@@ -93,6 +96,19 @@ class Doc:
         at = bisect_right(self.tokens, offset, key=lambda t: self.prepared.span(t.start, t.end)[0]) - 1
         return max(0, at)
 
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` says of this text, asked once for each key."""
+        if key not in self._once:
+            self._once[key] = make()
+        found: T = self._once[key]
+        return found
+
+    def has_any(self, words: frozenset[str], first: int, last: int) -> bool:
+        """Whether one of the words stands among the tokens [first, last), however long that stretch is."""
+        places = self.once(words, lambda: [i for i, word in enumerate(self.lowers) if word in words])
+        at = bisect_left(places, first)
+        return at < len(places) and places[at] < last
+
     def words(self, first: int, last: int) -> str:
         """Lower-cased tokens [first, last) joined by blanks; bounds are clipped."""
         return " ".join(self.lowers[max(0, first) : max(0, last)])
@@ -103,13 +119,15 @@ class Doc:
         last, _, end = found[i - 1]
         if start - end < 2 and last[-1].isalnum() and self.text[end] != "\n":
             return False
+        if start == end:
+            return False
         gap = self.text[end:start]
         if gap.count("\n") >= 2 or ("\n" in gap and (word[0].isupper() or word in "-*•>")):
             return True
         j = i - 1
         while j > 0 and found[j][0] in _CLOSERS and found[j - 1][2] == found[j][1]:
             j -= 1
-        if found[j][0] not in _SENTENCE_STOP or not gap:
+        if found[j][0] not in _SENTENCE_STOP:
             return False
         before = found[j - 1][0].lower() if j else ""
         initial = len(before) == 1 and before.isalpha() and before != "i"

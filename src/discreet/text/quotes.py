@@ -8,7 +8,9 @@ everybody may read is no leak: words of phrases that are common, and of passages
 
 from __future__ import annotations
 
+import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +33,8 @@ _SEED, _PHRASE = 3, 4
 _OFTEN = 16
 """A run that stands in more places of the passages than this begins no quote."""
 _GAP, _DRIFT, _APART = 10, 4, 40
+_BAND = 64
+"""Diagonals that a chain may cover: where words were put in or left out on and on, a further chain begins."""
 _MATCH, _MISS = 3, -2
 _LOST, _SHARE, _TELLING = 0.25, 0.65, 4
 """Of the least length that may be lost to edits; share of equal words in the stretch; words that are no function
@@ -176,7 +180,7 @@ class _Index:
 
     def source_of(self, place: int) -> int:
         """The number of the passage that holds a word."""
-        return next(number for begin, number in reversed(self._starts) if begin <= place)
+        return self._starts[bisect_right(self._starts, (place, math.inf)) - 1][1]
 
 
 @dataclass(slots=True)
@@ -204,7 +208,8 @@ def _chains(said: Sequence[str], index: _Index, common: Sequence[bool]) -> list[
             diagonal = place - i
             for off in near:
                 one = active.get(diagonal + off)
-                if one is not None and i - one.last <= _GAP - _SEED:
+                if (one is not None and i - one.last <= _GAP - _SEED
+                        and max(one.high, diagonal) - min(one.low, diagonal) < _BAND):
                     del active[diagonal + off]
                     one.last, one.seeds = i + _SEED, one.seeds + 1
                     one.low, one.high = min(one.low, diagonal), max(one.high, diagonal)

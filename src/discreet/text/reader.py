@@ -30,6 +30,8 @@ from discreet.core.records import Subject
 FOLDER = Path(__file__).parent / "data" / "reader"
 MODEL, TOKENIZER, CARD = "reader.onnx", "tokenizer.json", "reader.json"
 Floats = NDArray[np.float32]
+Windows = dict[bytes, dict[str, Floats]]
+"""The outputs of the network by the tokens of a window."""
 TOLD: tuple[Subject, ...] = ("third", "speaker", "public")
 """The subjects of which the passage is counted, in the order of the network's output."""
 
@@ -60,6 +62,16 @@ class Seen:
     held: Mapping[tuple[str, Subject], Floats] = field(repr=False)
     inferred: Mapping[str, float]
     vector: Floats = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """Tokens of a record with the outputs of the network, and its spans as first and last token and class."""
+
+    at: NDArray[np.int64] = field(repr=False)
+    out: Mapping[str, Floats] = field(repr=False)
+    found: Sequence[tuple[int, int, int]] = field(repr=False)
+    sure: Floats = field(repr=False)
 
 
 class Reader:
@@ -102,14 +114,17 @@ class Reader:
         spans: list[Span] = []
         held: dict[tuple[str, Subject], Floats] = {}
         outs: list[dict[str, Floats]] = []
-        start = 0
+        start, others = 0, 0
+        same: Windows = {}
+        alike: dict[str, _Record | None] = {}
         said = _ROW_OF_NOBODY.sub(lambda row: " " * len(row[0]), text.encode("utf-8", "replace").decode("utf-8"))
         for record in said.split(RECORD):
-            encoded = self._tokenizer.encode(record, add_special_tokens=True)
-            if len(encoded.ids) > 2:
-                outs.append(self._run(encoded.ids))
-                at = np.array(encoded.offsets, np.int64).reshape(-1, 2)[1:-1]
-                self._add(spans, held, start, record, at, outs[-1])
+            if record not in alike:
+                alike[record] = self._record(record, same)
+            one = alike[record]
+            if one is not None:
+                others += self._add(spans, held, start, one, others)
+                outs.append({name: one.out[name] for name in _OF_TEXT})
             start += len(record) + len(RECORD)
         if not outs:
             nothing = np.zeros_like(self._run(self._tokenizer.encode("", add_special_tokens=True).ids)["vector"])
@@ -121,9 +136,10 @@ class Reader:
         inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
         return Seen(tuple(spans), counts, held, inferred, vector)
 
-    def _run(self, ids: Sequence[int]) -> dict[str, Floats]:
-        """The network over windows of a text. A token is taken from the window in which it stands nearest the middle;
-        the text as a whole has the highest counts of any window."""
+    def _run(self, ids: Sequence[int], same: Windows | None = None) -> dict[str, Floats]:
+        """The network over windows of a text, of which equal ones (`same`) are read once. A token is taken from the
+        window in which it stands nearest the middle; the text as a whole has the highest counts of any window."""
+        same = {} if same is None else same
         first, *body, last = ids
         # As few windows as the overlap allows, all of one length: a text that just outgrows one costs two short ones.
         room, kept = self._window - 2, self._window // _SHARED
@@ -133,9 +149,12 @@ class Reader:
         runs = []
         for start in starts:
             piece = np.array([[first, *body[start : start + room], last]], np.int64)
-            runs.append(dict(zip(_OUTPUTS, self._session.run(list(_OUTPUTS), {"ids": piece}), strict=True)))
-            if not all(np.isfinite(values).all() for values in runs[-1].values()):
-                raise DetectorError("the reader", "an output that is no number")
+            key = piece.tobytes()
+            if key not in same:
+                same[key] = dict(zip(_OUTPUTS, self._session.run(list(_OUTPUTS), {"ids": piece}), strict=True))
+                if not all(np.isfinite(values).all() for values in same[key].values()):
+                    raise DetectorError("the reader", "an output that is no number")
+            runs.append(same[key])
         seams = [0, *((b + a + room) // 2 for a, b in pairwise(starts)), len(body)]
         out = {name: np.concatenate([run[name][0, 1 + lo - start : 1 + hi - start] for run, start, lo, hi
                                      in zip(runs, starts, seams, seams[1:], strict=False)])
@@ -145,11 +164,20 @@ class Reader:
         out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)
         return out
 
-    def _add(self, spans: list[Span], held: dict[tuple[str, Subject], Floats], start: int, text: str,
-             at: NDArray[np.int64], out: Mapping[str, Floats]) -> None:
-        """The spans of one record, and what each of its persons has."""
-        found, sure = self._found(text, at, out)
-        persons = self._persons(found, out, sum(person.startswith("r") for person, _ in held))
+    def _record(self, text: str, same: Windows) -> _Record | None:
+        """What the network says of a record; None where it has no token."""
+        encoded = self._tokenizer.encode(text, add_special_tokens=True)
+        if len(encoded.ids) <= 2:
+            return None
+        out = self._run(encoded.ids, same)
+        at = np.array(encoded.offsets, np.int64).reshape(-1, 2)[1:-1]
+        return _Record(at, out, *self._found(text, at, out))
+
+    def _add(self, spans: list[Span], held: dict[tuple[str, Subject], Floats], start: int, record: _Record,
+             others: int) -> int:
+        """The spans of one record, and what each of its persons has; how many persons it adds to the `others`."""
+        at, out, found, sure = record.at, record.out, record.found, record.sure
+        persons = self._persons(found, out, others)
         said: dict[tuple[str, Subject], list[Floats]] = {}
         for (i, j, c), (subject, person) in zip(found, persons, strict=True):
             said.setdefault((person, subject), []).append(out["held"][i:j].mean(0))
@@ -158,6 +186,7 @@ class Reader:
         for who, odds in said.items():
             mean: Floats = np.mean(odds, axis=0, dtype=np.float32)
             held[who] = np.maximum(held.get(who, mean), mean)
+        return sum(person.startswith("r") for person, _ in said)
 
     def _found(self, text: str, at: NDArray[np.int64], out: Mapping[str, Floats]
                ) -> tuple[list[tuple[int, int, int]], Floats]:
@@ -183,8 +212,8 @@ class Reader:
     def _persons(self, found: Sequence[tuple[int, int, int]], out: Mapping[str, Floats], others: int
                  ) -> list[tuple[Subject, str]]:
         """Whose each span is: it joins the person whose spans it is most like on average, or opens another one. Whether
-        a person is public is decided over all of their spans."""
-        held: list[tuple[Floats, Floats, int]] = []  # of each person: sums of their spans' vectors and subjects, number
+        a person is public is decided over all of their spans. Persons that are compared are the last `_OPEN`."""
+        open_, kinds_of = _OpenPersons(self._gate.shape[1]), list[Floats]()
         joined: list[tuple[Subject, int]] = []
         for i, j, c in found:
             whose = _softmax(out["whose"][i:j, c].mean(0))
@@ -193,18 +222,42 @@ class Reader:
                 joined.append((subject, -1))
                 continue
             vector = out["person"][i:j].mean(0) * self._gate[c] + self._shift[c]
-            # Log-odds that two spans speak of one person are linear in either, so their mean over a person's spans is
-            # that of the spans' mean.
-            odds = [float(total @ vector) / n * self._scale + self._bias for total, _, n in held]
-            k = int(np.argmax(odds)) if odds and max(odds) > 0 else len(held)
-            if k == len(held):
-                held.append((np.zeros_like(vector), np.zeros_like(whose), 0))
-            total, kinds, n = held[k]
-            held[k] = (total + vector, kinds + whose, n + 1)
+            k = open_.join(vector, self._scale, self._bias)
+            if k == len(kinds_of):
+                kinds_of.append(np.zeros_like(whose))
+            kinds_of[k] = kinds_of[k] + whose
             joined.append((subject, k))
         third, public = self._kinds.index("third"), self._kinds.index("public")
-        told: list[Subject] = ["public" if kinds[public] > kinds[third] else "third" for _, kinds, _ in held]
+        told: list[Subject] = ["public" if kinds[public] > kinds[third] else "third" for kinds in kinds_of]
         return [(subject, subject) if k < 0 else (told[k], f"r{others + k + 1}") for subject, k in joined]
+
+
+class _OpenPersons:
+    """The persons of a record whom a further span may speak of: the `_OPEN` of whom a span was found last."""
+
+    def __init__(self, width: int) -> None:
+        self._sums: Floats = np.zeros((_OPEN, width), np.float32)
+        self._spans = np.zeros(_OPEN, np.int64)
+        self._person = np.zeros(_OPEN, np.int64)
+        self._last = np.zeros(_OPEN, np.int64)
+        self._persons = self._number = 0
+
+    def join(self, vector: Floats, scale: float, bias: float) -> int:
+        """The number of the person of a span with this vector: of the one it is most like, or a new one."""
+        # Log-odds that two spans speak of one person are linear in either, so their mean over a person's spans is
+        # that of the spans' mean.
+        used = min(self._persons, _OPEN)
+        odds = (self._sums[:used] @ vector).astype(np.float64) / self._spans[:used] * scale + bias
+        k = int(np.argmax(odds)) if used else 0
+        if not used or odds[k] <= 0:
+            k = used if used < _OPEN else int(np.argmin(self._last))
+            self._sums[k], self._spans[k], self._person[k] = 0, 0, self._persons
+            self._persons += 1
+        self._number += 1
+        self._sums[k] += vector
+        self._spans[k] += 1
+        self._last[k] = self._number
+        return int(self._person[k])
 
 
 RECORD = "\x1e"
@@ -214,6 +267,9 @@ _SHARED = 8
 """Neighbouring windows share at least one token in so many."""
 _BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
+_OPEN = 256
+"""With how many persons of one record a further span is compared."""
+_OF_TEXT = ("counts", "inferred", "vector")
 _OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector")
 
 

@@ -61,6 +61,16 @@ def test_a_mention_of_tokens() -> None:
     assert (mention.kind, mention.why, mention.weak, mention.who) == ("place", "because", True, None)
 
 
+words = st.sampled_from("my sister the patient a nurse she who 's works as if you your Mrs. Ortiz men , . her".split())
+
+
+@given(st.lists(words, max_size=40).map(" ".join), st.integers(0, 45))
+def test_referents_by_where_they_begin_and_end(text: str, token: int) -> None:
+    context = Context(Doc.of(text), "medical")
+    assert context.referent_ending(token) == next((r for r in context.referents if r.last == token), None)
+    assert context.referent_from(token) == next((r for r in context.referents if r.first >= token), None)
+
+
 def test_what_leaves_the_process() -> None:
     attribute = Attribute("age", "ZQXVALUE", "third", "ZQXPERSON", 3, 5, "a rule")
     assert attribute.evidence() == Evidence("age", "third", 3, 5)

@@ -82,6 +82,23 @@ def test_coded_runs_stand_where_they_stood_and_are_kept_beside() -> None:
     assert rendered.span(place, place + 9) == (7, 7 + len(run))
 
 
+def test_every_run_within_a_coded_run_is_spelt_out() -> None:
+    inner = [base64.b64encode(said).decode() for said in (b"a 52-year-old litigator", b"lives in Omaha")]
+    run = base64.b64encode(f"She is {inner[0]} who {inner[1]} now".encode()).decode()
+    rendered = render(f"See {run}.")
+    assert rendered.text == "See She is a 52-year-old litigator who lives in Omaha now."
+    assert not rendered.beyond
+
+
+def test_what_is_not_spelt_out_is_told() -> None:
+    text = "a 52-year-old litigator"
+    for depth in range(1, 6):
+        text = base64.b64encode(text.encode()).decode()
+        rendered = render(f"She is {text} from Omaha")
+        assert rendered.beyond == (depth > 3)
+        assert ("litigator" in rendered.text) == (depth <= 3)
+
+
 def test_an_encoder_reads_what_is_shown() -> None:
     assert shown(render("a **52**-year-old")) == "a 52-year-old"
     assert shown(render("Jane’s “name”")) == "Jane’s “name”"

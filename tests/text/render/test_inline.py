@@ -25,3 +25,7 @@ def test_what_is_shown(text: str, expected: str) -> None:
 
 def test_targets_of_links_are_read_beside() -> None:
     assert "jane@example.com" in render("[mail](mailto:jane@example.com)").decoded[0].text
+
+
+def test_a_citation_without_a_target_leaves_no_empty_run() -> None:
+    assert all(run.start < run.end for run in render("as said [1]() before").decoded)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.text.render import render
+from discreet.text.render.tables import ALWAYS_LABELLED, MAX_LABELS
 
 RECORDS = "Age, City.\n\x1e\nAge: 52.\nCity: Omaha.\n\x1e\nAge: 60.\nCity: Boise"
 FIELDS = "Field: Value.\nAge: 52.\nCity: Omaha."
@@ -43,3 +44,12 @@ def test_other_tables(text: str, expected: str) -> None:
     "| alone |", "Dear Ann,\nthank you, Bob"])
 def test_what_is_no_table(text: str) -> None:
     assert render(text).text == text
+
+
+@pytest.mark.parametrize("wide", [10, 1_000, 20_000])
+def test_labels_of_many_records_are_bounded_and_what_is_left_is_told(wide: int) -> None:
+    text = f"| Age | City {'x' * wide} |\n|---|---|\n" + "| 52 | Omaha |\n" * 2_000
+    rendered = render(text)
+    assert rendered.text.count("52") == rendered.text.count("Omaha") == 2_000
+    assert len(rendered.text) <= 3 * len(text) + max(ALWAYS_LABELLED, MAX_LABELS * len(text))
+    assert rendered.beyond == (wide > 100)

@@ -35,6 +35,7 @@ _CAPITALISED = re.compile(r"[A-Z][\w'-]+")
 _CARRIED = frozenset("age sex occupation family ethnicity".split())
 # A fragment of so few tokens carries a place too: "From Omaha."
 _FRAGMENT = 5
+_RULES = frozenset(lex.CONDITIONALS | lex.MODALS)
 _STATES = frozenset("are were have had live lived work worked".split())
 # What "a divorced mother of three" says of the mother herself; other relatives are somebody else's.
 _OF_ITS_HEAD = frozenset(["marital status", "parenthood"])
@@ -77,13 +78,16 @@ def bound(context: Context, mentions: Iterable[Mention], binder: Whose | None = 
             subject, why = "public", "party of a published case"
         start, end = context.doc.prepared.span(mention.start, mention.end)
         why = f"{mention.why}; {why}"
-        found.append(Attribute(mention.kind, mention.value, subject, person, start, end, why, mention.weak))
+        rendered = mention.start, mention.end
+        found.append(Attribute(mention.kind, mention.value, subject, person, start, end, why, mention.weak,
+                               rendered=rendered))
         owner, slash, relation = person.rpartition("/")
         of_relative = context.domain.of_relative.get(mention.kind)
         if slash and of_relative and subject == "third":
             whose: Subject = "speaker" if owner == "speaker" else "third"
             value = f"{relation}: {mention.value}"
-            found.append(Attribute("family", value, whose, owner, start, end, of_relative, weak=True))
+            found.append(Attribute("family", value, whose, owner, start, end, of_relative, weak=True,
+                                   rendered=rendered))
     return tuple(found)
 
 
@@ -121,10 +125,18 @@ def subject_of(context: Context, referent: Referent) -> Subject:
     # counts as a third person; the guard marks what the user said as the asker's.
     if referent.subject != "asker":
         return referent.subject
-    begin, end = context.doc.sentence_of(referent.first)
-    words = context.doc.lowers[begin:end]
-    if referent.possessive or any(w in lex.CONDITIONALS or w in lex.MODALS for w in words):
+    if referent.possessive:
         return "cohort"
+    sentence = context.doc.tokens[referent.first].sentence
+    return context.doc.once(("addressee", sentence), lambda: _addressee(context.doc, sentence))
+
+
+def _addressee(doc: Doc, sentence: int) -> Subject:
+    """The subject of "you" in a sentence."""
+    begin, end = doc.sentences[sentence]
+    if doc.has_any(_RULES, begin, end):
+        return "cohort"
+    words = doc.lowers[begin:end]
     states = any(one == "you" and two in _STATES for one, two in pairwise(words))
     return "third" if states or set(words) & {"you're", "you've"} else "cohort"
 
@@ -154,7 +166,7 @@ def _last_before(context: Context, mention: Mention, first: int, said: list[Refe
     owner: Referent | None = None
     for referent in reversed(said):
         # "my" in "my mother, a nurse" leads to the relative who is being spoken of.
-        following = next((r for r in context.referents if r.first >= referent.last), None)
+        following = context.referent_from(referent.last)
         if referent.possessive and following and following.form == "kin":
             continue
         if referent.possessive and referent.form == "pronoun" and owner is None:
@@ -184,6 +196,10 @@ def _carried(context: Context, mention: Mention, begin: int, at: int) -> Referen
 
 def cases(doc: Doc) -> list[tuple[int, int]]:
     """Spans of case names and reporter citations that the text treats as decided by a court."""
+    return doc.once("cases", lambda: _cases(doc))
+
+
+def _cases(doc: Doc) -> list[tuple[int, int]]:
     found = [m.span() for m in _CASES["versus"].finditer(doc.text)]
     cited = [m.span() for m in _CASES["reporter"].finditer(doc.text)]
     if (found and cited) or ((found or cited) and _CASES["court acts"].search(doc.text)):
@@ -197,7 +213,7 @@ def _parties(context: Context) -> frozenset[str]:
     spans = cases(context.doc)
     if not spans:
         return frozenset()
-    captions = _caption_words(context.text, spans)
+    captions = _caption_words(context.doc)
     cited = {context.doc.tokens[context.doc.token_at(start)].sentence for start, _ in spans}
     found, own = set(), set()
     for r in context.referents:
@@ -210,9 +226,10 @@ def _parties(context: Context) -> frozenset[str]:
     return frozenset(found - own)
 
 
-def _caption_words(text: str, spans: list[tuple[int, int]]) -> frozenset[str]:
+def _caption_words(doc: Doc) -> frozenset[str]:
     """Lower-case capitalised words of the captions."""
-    return frozenset(w.lower() for start, end in spans for w in _CAPITALISED.findall(text[start:end]))
+    return doc.once("caption words", lambda: frozenset(
+        w.lower() for start, end in cases(doc) for w in _CAPITALISED.findall(doc.text[start:end])))
 
 
 def named_by_caption(doc: Doc, start: int, end: int) -> bool:
@@ -220,7 +237,8 @@ def named_by_caption(doc: Doc, start: int, end: int) -> bool:
 
     Refused where somebody's own client is spoken of: "our client Tom Jones" is not the Jones of Smith v. Jones.
     """
-    if not _CASES["reporter"].search(doc.text) or _CASES["own before"].search(doc.text[max(0, start - 40) : start]):
+    reported = doc.once("reporter", lambda: _CASES["reporter"].search(doc.text) is not None)
+    if not reported or _CASES["own before"].search(doc.text[max(0, start - 40) : start]):
         return False
     named = {w.lower() for w in _CAPITALISED.findall(doc.text[start:end])}
-    return bool(named & _caption_words(doc.text, cases(doc)))
+    return bool(named & _caption_words(doc))

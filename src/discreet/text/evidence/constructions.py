@@ -92,12 +92,20 @@ def _joined(context: Context, begin: int, at: int, verb: int) -> bool:
     doc = context.doc
     if doc.lowers[verb] == "based" and doc.lowers[at] == "," and doc.lowers[verb - 1] == ",":
         return False
-    said = (r for r in context.referents if begin <= r.first < at)
-    first = next((r for r in said if not r.possessive and r.form != "author"), None)
-    if first is None:
+    first = doc.once("clause subjects", lambda: _subjects(context)).get(doc.tokens[begin].sentence)
+    if first is None or first.first >= at:
         return doc.lowers[at] in (":", ";", "*", "•", "-", "/") and doc.lowers[verb] not in _BARE
     governed = first.first > begin and doc.lowers[first.first - 1] in _GOVERNS
     return is_particular(first) and not governed
+
+
+def _subjects(context: Context) -> dict[int, Referent]:
+    """The first referent of each sentence that a clause can be about."""
+    found: dict[int, Referent] = {}
+    for r in context.referents:
+        if not r.possessive and r.form != "author":
+            found.setdefault(context.doc.tokens[r.first].sentence, r)
+    return found
 
 
 def _has_tail(context: Context, begin: int, at: int) -> bool:
@@ -108,10 +116,12 @@ def _has_tail(context: Context, begin: int, at: int) -> bool:
     own = next((r for r in reversed(found[max(0, last - 3) : last]) if r.first >= begin and not r.possessive), None)
     if own is None or not is_particular(own):
         return False
-    tail = doc.lowers[own.last : at + 1]
-    if tail and tail[0] == "," and doc.lowers[at + 1] != ",":
+    if own.last > at:
         return False
-    return bool(tail) and tail[0] in _WORDS["tail"] and not _TAIL_STOPS & set(tail)
+    opens = doc.lowers[own.last]
+    if opens == "," and doc.lowers[at + 1] != ",":
+        return False
+    return opens in _WORDS["tail"] and not doc.has_any(_TAIL_STOPS, own.last, at + 1)
 
 
 def name_after(context: Context, first: int, joins: frozenset[str]) -> tuple[int, int] | None:

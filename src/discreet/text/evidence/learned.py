@@ -23,6 +23,8 @@ _TOLD = ("third", "public")
 _FORM = ("cohort", "public")
 _SETTLED = (*_FORM, "asker")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_MOST_VALUES = 64
+"""Of a person who has more attributes of a class, further ones are not compared with what is said of them."""
 _EMPTY = frozenset("a an the of in at as for with who and to was is been were live lives lived living".split())
 """No fact by themselves: "lives with" is none, with whom is one."""
 _SMALL = lex.DETERMINERS | lex.FIRST | frozenset(lex.THIRD) | lex.THEY | _EMPTY
@@ -50,14 +52,15 @@ def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
         known = values.setdefault((span.person, span.kind), [])
         same = next((k for k in known if k <= words or words <= k), None)
         if same is None:
-            known.append(words)
             same = words
+            if len(known) < _MOST_VALUES:
+                known.append(words)
         # "52-year-" is half of a word.
         more = _WORD.match(doc.text, span.end) if doc.text[span.start : span.end].endswith("-") else None
         start, end = doc.prepared.span(span.start, more.end() if more else span.end)
         why = f"read as {'an' if span.kind[0] in 'aeo' else 'a'} {span.kind} (probability {span.probability:.2f})"
         found.append(Attribute(span.kind, " ".join(sorted(same)), span.subject, span.person, start, end, why,
-                               span.probability < WEAK, span.probability))
+                               span.probability < WEAK, span.probability, rendered=(span.start, span.end)))
     return tuple(found)
 
 
@@ -85,27 +88,44 @@ def _as_ruled(read: Sequence[Attribute], ruled: Sequence[Attribute]) -> list[Att
 
     Conditions, rules, groups and case captions are matters of form, where rules err less than a reader.
     """
-    first: dict[tuple[str, int], int] = {}
-    for i, a in enumerate(ruled):
-        for place in range(a.start, a.end):
-            if a.subject != "nobody":
-                first.setdefault((a.kind, place), i)
-    over = [min((first[b.kind, place] for place in range(b.start, b.end) if (b.kind, place) in first), default=None)
-            for b in read]
-    settled: dict[str, set[int | None]] = {}
+    over = [next((i for i in shared if ruled[i].kind == b.kind and ruled[i].subject != "nobody"), None)
+            for b, shared in zip(read, overlapping(read, ruled), strict=True)]
+    first: dict[str, int] = {}  # by person
+    individual: set[str] = set()
     for b, k in zip(read, over, strict=True):
-        settled.setdefault(b.person, set()).add(k)
+        if k is not None:
+            first[b.person] = min(k, first.get(b.person, k))
+            if ruled[k].subject not in _FORM:
+                individual.add(b.person)
     out = []
     for b, k in zip(read, over, strict=True):
-        said = {s for s in settled[b.person] if s is not None}
-        if k is None and said and all(ruled[s].subject in _FORM for s in said) and b.person != "speaker":
-            k = min(said)  # noqa: PLW2901
+        if k is None and b.person not in individual and b.person != "speaker":
+            k = first.get(b.person)  # noqa: PLW2901
         if k is not None and ruled[k].subject in _SETTLED and b.subject in ("third", "speaker"):
             a = ruled[k]
             out.append(replace(b, subject=a.subject, person=a.person, why=f"{b.why}; {a.why}", overruled=True))
         else:
             out.append(b)
     return out
+
+
+def overlapping(one: Sequence[Attribute], other: Sequence[Attribute]) -> list[list[int]]:
+    """For each attribute of `one` the indices of those of `other` that share a character with it, ascending.
+
+    Places are those in the rendered text: a long decoded run has one place in the original for all that it says.
+    """
+    order = sorted(range(len(other)), key=lambda i: other[i].place)
+    found: list[list[int]] = [[] for _ in one]
+    active: list[int] = []
+    reached = 0
+    for k in sorted(range(len(one)), key=lambda k: one[k].place):
+        start, end = one[k].place
+        while reached < len(order) and other[order[reached]].place[0] < end:
+            active.append(order[reached])
+            reached += 1
+        active = [i for i in active if other[i].place[1] > start]
+        found[k] = sorted(i for i in active if max(start, other[i].place[0]) < min(end, other[i].place[1]))
+    return found
 
 
 def merged(read: Sequence[Attribute], ruled: Iterable[Attribute], further: Iterable[Attribute] = ()
@@ -118,24 +138,20 @@ def merged(read: Sequence[Attribute], ruled: Iterable[Attribute], further: Itera
     """
     ruled = tuple(ruled)
     told = [b for b in read if b.subject in _TOLD]
-    over: dict[int, set[int]] = {}
-    for i, b in enumerate(told):
-        for place in range(b.start, b.end):
-            over.setdefault(place, set()).add(i)
     votes: dict[str, Counter[tuple[str, Subject]]] = {}
-    for a in ruled:
+    for a, shared in zip(ruled, overlapping(ruled, told), strict=True):
         if a.subject in _TOLD:
-            shared = sorted({i for place in range(a.start, a.end) for i in over.get(place, ())})
             votes.setdefault(a.person, Counter()).update((told[i].person, told[i].subject) for i in shared)
+    same = {person: counted.most_common(1)[0][0] for person, counted in votes.items() if counted}
     third = {(b.person, b.subject) for b in told}
     alone = next(iter(third)) if len(third) == 1 else None
     out = _as_ruled(read, ruled)
     for a, more in (*((a, False) for a in ruled if a.kind not in KINDS), *((a, True) for a in further)):
         person, subject = a.person, a.subject
         if subject in _TOLD:
-            chosen = votes[a.person].most_common(1)[0][0] if votes.get(a.person) else alone
-            person, subject = chosen or (person, subject)
+            person, subject = same.get(a.person) or alone or (person, subject)
         if more and subject == "public":
             continue
-        out.append(Attribute(a.kind, a.value, subject, person, a.start, a.end, a.why, a.weak, a.probability))
+        out.append(Attribute(a.kind, a.value, subject, person, a.start, a.end, a.why, a.weak, a.probability,
+                             rendered=a.rendered))
     return tuple(sorted(out, key=lambda a: (a.start, a.end, a.kind)))

@@ -146,7 +146,7 @@ def suffix_kind(domain: Domain, word: str) -> str | None:
     for form in dict.fromkeys((word.lower(), singular(word.lower()))):
         if form in exceptions:
             return exceptions[form] if exceptions[form] != "-" else None
-        for start in range(3, len(form)):
+        for start in range(max(3, len(form) - max(map(len, suffixes))), len(form)):
             if form[start:] in suffixes:
                 return suffixes[form[start:]]
     return None

@@ -8,9 +8,11 @@ the process is `Evidence`: type, subject and offsets.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any, Protocol
 
 from discreet.core.records import Evidence, Subject
@@ -43,8 +45,9 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One fact of one class about one person. `start` and `end` are offsets in the original text; `probability` that it
-    stands there, 1 where a rule says so; `overruled`: whom the reader read of is no individual to the rules."""
+    """One fact of one class about one person. `start` and `end` are offsets in the original text, `rendered` those in
+    the rendered text, where known; `probability` that it stands there, 1 where a rule says so; `overruled`: whom the
+    reader read of is no individual to the rules."""
 
     kind: str
     value: str = field(repr=False)
@@ -56,6 +59,15 @@ class Attribute:
     weak: bool = False
     probability: float = 1.0
     overruled: bool = False
+    rendered: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands, to compare with other attributes of the same answer: in the rendered text, where known.
+
+        All that a decoded run says has the offsets of the whole run in the original.
+        """
+        return self.rendered or (self.start, self.end)
 
     def evidence(self) -> Evidence:
         """What may leave the process: no value, no words."""
@@ -84,6 +96,20 @@ class Context:
     def referents(self) -> tuple[Referent, ...]:
         """Who the text points at, in order."""
         return find_referents(self.doc, self.person_words)
+
+    @cached_property
+    def _lasts(self) -> list[int]:
+        return [r.last for r in self.referents]
+
+    def referent_ending(self, last: int) -> Referent | None:
+        """The referent whose last token is the one before `last`, or None."""
+        at = bisect_left(self._lasts, last)
+        return self.referents[at] if at < len(self._lasts) and self._lasts[at] == last else None
+
+    def referent_from(self, first: int) -> Referent | None:
+        """The first referent that begins at a token or after it, or None."""
+        after = islice(self.referents, bisect_right(self._lasts, first), None)
+        return next((r for r in after if r.first >= first), None)
 
     @cached_property
     def is_personal(self) -> bool:

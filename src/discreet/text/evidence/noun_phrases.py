@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
@@ -227,8 +228,9 @@ def _stands_alone(doc: Doc, i: int, last: int) -> bool:
     if doc.lowers[last] == "," or doc.lowers[last] in _PEOPLE["human verbs"]:
         return True
     # Named again, inside a sentence.
-    again = (j for j, token in enumerate(doc.tokens) if token.text == doc.tokens[i].text and j not in (0, i))
-    return any(doc.tokens[j - 1].sentence == doc.tokens[j].sentence for j in again)
+    again = doc.once("words inside sentences", lambda: {
+        token.text for before, token in pairwise(doc.tokens) if before.sentence == token.sentence})
+    return doc.tokens[i].text in again
 
 
 def _acts(doc: Doc, i: int) -> bool:

@@ -50,6 +50,7 @@ class _Open:
     count: int = 0
     by_gender: dict[str, tuple[str, Subject]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
     heads: dict[str, tuple[str, Subject]] = field(default_factory=dict)
 
     def fresh(self) -> str:
@@ -262,8 +263,9 @@ def _name(doc: Doc, i: int, state: _Open) -> Referent | None:
     if name is None:
         return None
     if name.key not in state.names:
-        opened = state.last if name.joins and state.last not in state.names.values() else None
+        opened = state.last if name.joins and state.last not in state.named else None
         state.names[name.key] = opened or state.fresh()
+        state.named.add(state.names[name.key])
     person = state.names[name.key]
     subject: Subject = "public" if name.official else "third"
     if subject == "third":

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from discreet.core.unicode import Decoded, Prepared, Rewrite, decode, normalise, prepare, rewrite
+from discreet.core.unicode import Budget, Decoded, Prepared, Rewrite, decode, normalise, prepare, rewrite, spelt_out
 from discreet.text.render.inline import inline
 from discreet.text.render.lines import lines
 from discreet.text.render.markup import entities, latex_tables, tags
 from discreet.text.render.structured import structured
 from discreet.text.render.tables import tables
-from discreet.text.render.words import Edit, Edits
+from discreet.text.render.words import Edits
 
 _PASSES: tuple[Callable[[str], Edits], ...] = (entities, entities, entities, tags, latex_tables, structured, lines,
                                                tables, inline)
@@ -32,22 +32,26 @@ def render(text: str) -> Prepared:
         current, more = normalise(current)
         steps += more
     beside: list[Decoded] = []
-    current = _apply(current, _uncoded(current), steps, beside, text)
+    coded = _uncoded(current)
+    current, beyond = _apply(current, coded, steps, beside, text), coded.beyond
     if _HINT.search(current):
         for one in _PASSES:
             found = one(current)
+            beyond = beyond or found.beyond
             if found.edits or found.beside:
                 current = _apply(current, found, steps, beside, text)
     if not steps:
         return prepare(text)
     bare = Prepared(text, current, (), tuple(steps))
-    beside += [Decoded(plain, *bare.span(start, end), how) for plain, start, end, how in decode(current)]
-    return Prepared(text, current, tuple(beside), tuple(steps))
+    budget = Budget.of(current)
+    beside += [Decoded(plain, *bare.span(start, end), how) for plain, start, end, how in decode(current, budget)]
+    return Prepared(text, current, tuple(beside), tuple(steps), beyond or budget.beyond)
 
 
 def shown(rendered: Prepared) -> str:
     """What an encoder reads of a text: rendered; letter for letter as it came where it holds no markup."""
-    return rendered.original if rendered.text == prepare(rendered.original).text else rendered.text
+    plain = rendered.original if rendered.original.isascii() else normalise(rendered.original)[0]
+    return rendered.original if rendered.text == plain else rendered.text
 
 
 def _apply(text: str, found: Edits, steps: list[Rewrite], beside: list[Decoded], original: str) -> str:
@@ -64,13 +68,7 @@ def _apply(text: str, found: Edits, steps: list[Rewrite], beside: list[Decoded],
 
 
 def _uncoded(text: str) -> Edits:
-    """Coded runs replaced by what they spell, the deepest reading of each; the run itself stays beside the text."""
-    runs: dict[tuple[int, int], str] = {}
-    for plain, start, end, how in decode(text):
-        if how != "spaced" or 2 * sum(map(str.isalpha, plain)) > len(plain):
-            runs[start, end] = plain
-    edits: list[Edit] = []
-    for (start, end), plain in sorted(runs.items(), key=lambda run: (run[0][0], -run[0][1])):
-        if not edits or edits[-1][1] <= start:
-            edits.append((start, end, plain))
-    return Edits(edits, [(start, end) for start, end, _ in edits], "coded")
+    """Coded runs replaced by what they spell; the run itself stays beside the text."""
+    budget = Budget.of(text)
+    edits = spelt_out(text, budget)
+    return Edits(edits, [(start, end) for start, end, _ in edits], "coded", budget.beyond)

@@ -58,7 +58,7 @@ def _citations(text: str, beside: list[tuple[int, int]]) -> list[Edit]:
     edits: list[Edit] = []
     for m in _CITATION.finditer(text):
         start, end = m.span()
-        if m["target"] is not None:
+        if m["target"]:
             beside.append(m.span("target"))
         if m["bracket"]:
             # A number in brackets after a blank may be meant to be read: "is [52] years old".

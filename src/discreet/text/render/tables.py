@@ -2,18 +2,22 @@
 
 Markdown and box tables are told by their bars, CSV and TSV by a header of short names over rows of as many cells. A
 table of two columns whose first one names what the second one holds is one record. Where no person is listed (wages of
-trades, strata with totals), cells are only set apart.
+trades, strata with totals), cells are only set apart. The labels of all records together have at most `MAX_LABELS`
+times the characters of the text; `Edits.beyond` says whether cells were left without theirs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from discreet.text.render.words import NOBODY, RECORD, Edit, Edits, label, labelled, stop
 from discreet.text.resources import rows
 
+MAX_LABELS, ALWAYS_LABELLED = 4, 20_000
+"""A short text may always have so many characters of labels."""
 _LABELS = frozenset(name for name, _ in rows("field_labels", 2)) | frozenset(
     "sex gender name diagnosis id patient client job title".split())
 _BAR = re.compile("[|│┃║]")
@@ -38,7 +42,25 @@ Row = list[tuple[int, int]]
 
 def tables(text: str) -> Edits:
     """Every table of a text."""
-    return Edits([edit for block in _blocks(text) for edit in _table(text, block)])
+    budget = _Labels(max(ALWAYS_LABELLED, MAX_LABELS * len(text)))
+    edits = [edit for block in _blocks(text) for edit in _table(text, block, budget)]
+    return Edits(edits, beyond=budget.beyond)
+
+
+@dataclass(slots=True)
+class _Labels:
+    """How many characters of labels may still be written, and whether some were left out."""
+
+    left: int
+    beyond: bool = False
+
+    def of(self, name: str, value: str) -> str:
+        """The label of a value, empty where it has none or the labels are used up."""
+        if len(name) > self.left:
+            self.beyond = True
+            return ""
+        self.left -= len(name)
+        return labelled(name, value) if name else ""
 
 
 def _blocks(text: str) -> Iterator[list[Row]]:
@@ -129,7 +151,7 @@ def _header(text: str, start: int, end: int) -> tuple[str, Row] | None:
     return None
 
 
-def _table(text: str, block: list[Row]) -> list[Edit]:
+def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
     head, *body = block
     names = [label(text[start:end]) for start, end in head]
     lowered = [name.lower() for name in names]
@@ -148,8 +170,7 @@ def _table(text: str, block: list[Row]) -> list[Edit]:
     def before(row: Row, k: int) -> str:
         if row is head:
             return ", " if k else ""
-        told = k < len(names) and names[k]
-        return ("\n" if k else "") + (labelled(names[k], text[slice(*row[k])]) if told else "")
+        return ("\n" if k else "") + (budget.of(names[k], text[slice(*row[k])]) if k < len(names) else "")
 
     return _rows(text, block, before, f".{RECORD}")
 

@@ -21,11 +21,13 @@ _JOINERS = re.compile(r"[\s_.-]+")
 
 @dataclass(slots=True)
 class Edits:
-    """Edits of a text, sorted and disjoint; `beside` are spans that are read apart, and `how` says why."""
+    """Edits of a text, sorted and disjoint; `beside` are spans that are read apart, and `how` says why; `beyond` where
+    the pass has left something undone because it would grow too long."""
 
     edits: list[Edit] = field(default_factory=list)
     beside: list[tuple[int, int]] = field(default_factory=list)
     how: str = "markup"
+    beyond: bool = False
 
 
 def label(key: str) -> str:

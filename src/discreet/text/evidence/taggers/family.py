@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cache
 
@@ -38,7 +39,8 @@ def family(context: Context) -> Iterator[Mention]:
     living = [m.span() for m in _P["lives"].finditer(text)]
     for mention in _relatives(context):
         # "lives with his daughter" is one fact.
-        if not any(start <= mention.start and mention.end <= end for start, end in living):
+        at = bisect_right(living, (mention.start, len(text))) - 1
+        if at < 0 or mention.end > living[at][1]:
             yield mention
     for m in _P["children"].finditer(text):
         head = lex.singular(m[2].removeprefix("minor "))

@@ -45,4 +45,4 @@ def _of_records(text: str, filled: list[tuple[re.Match[str], str]]) -> Iterator[
         kinds.setdefault(n, set()).add(kind)
     for n, (m, kind) in zip(numbers, filled, strict=True):
         if len(kinds[n]) > 1:
-            yield f"record {n + 1}" if n and min(numbers) < n else "record", m, kind
+            yield f"record {n + 1}" if n and numbers[0] < n else "record", m, kind

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cache
 
 from discreet.text.evidence import constructions as cons
 from discreet.text.evidence import lexicon as lex
@@ -28,6 +29,7 @@ _CONDITIONS = lex.CONDITIONALS - {"as", "like", "such", "where", "when", "once"}
 _WORDS = words("occupations")
 _STATED = ("copula", "retired", "aged", "apposed", "as", "post")
 _ENGAGED = ("employed", "hired", "engaged")
+_IF = frozenset(["if", "unless", "whether"])
 _UNCERTAIN = lex.GENERIC_DETERMINERS | {"if", "when", "consider", "imagine", "suppose", "compare", "example"}
 _AUXILIARIES = frozenset(["who", "now", "also", "still", "has", "have", "'s", "'ve", "been", "is", "was"])
 _NO_DEED = frozenset(["do", "does", "did", "what", "work", "works", "for"])
@@ -92,8 +94,9 @@ def _bound(context: Context, first: int, last: int, flag: str) -> bool:
     if following in lex.organisation_heads() or (following == "'" and flag != "-") or following == "-":
         return False
     # "a Somali-born welder who …": the noun by which a particular person is introduced.
-    head = next((r for r in context.referents if r.first <= first and r.last == last and r.form == "noun"), None)
-    introduces = head is not None and head.subject in _PARTICULAR and words[head.first] in ("a", "an", "our")
+    head = context.referent_ending(last)
+    introduces = head is not None and head.first <= first and head.form == "noun" and (
+        head.subject in _PARTICULAR and words[head.first] in ("a", "an", "our"))
     if flag == "-" and (introduces or _acts(words, begin, first, last, end)):
         return True
     # "a 52-year-old female litigator": an age in the same noun phrase.
@@ -103,8 +106,8 @@ def _bound(context: Context, first: int, last: int, flag: str) -> bool:
         return True
     if first >= begin + 2 and words[first - 1] in ("a", "an") and words[first - 2] == ",":
         # An apposition to a particular person: "Smith, a sole proprietor,", "my mother, a nurse".
-        own = (r for r in context.referents if r.last == first - 2 and r.first >= begin)
-        return any(r.subject in _PARTICULAR for r in own)
+        own = context.referent_ending(first - 2)
+        return own is not None and own.first >= begin and own.subject in _PARTICULAR
     near = words[max(begin, first - 6) : first]
     if not _P["binds"].search(before) or _CONDITIONS & set(near) or lex.GENERIC_DETERMINERS & set(near[-2:]):
         return False
@@ -166,7 +169,7 @@ def _is_tied(context: Context, cue: str, verb: int, phrase: tuple[int, int], beg
         return cons.has_owner(context, verb)
     if cue == "apposed":
         near = [cons.referent_over(context, k) for k in range(max(begin, verb - 2), verb)]
-        conditional = {"if", "unless", "whether"} & set(lowers[begin:verb])
+        conditional = context.doc.has_any(_IF, begin, verb)
         return not conditional and any(r is not None and cons.is_particular(r) for r in near)
     if cue == "as":
         return verb == begin or lowers[verb - 1] in (",", "and", "but", ":")
@@ -270,6 +273,10 @@ def _run_end(lowers: tuple[str, ...], first: int, end: int, stops: frozenset[str
 
 def _names_a_job(context: Context, token: int) -> bool:
     """Whether the sentence has a listed job already: "a cashier works at a store" is one fact."""
-    begin, end = context.doc.sentence_of(token)
-    jobs = lex.occupations()
-    return any(w in jobs and jobs[w].flag == "-" and w not in lex.NOT_JOBS for w in context.doc.lowers[begin:end])
+    return context.doc.has_any(_jobs(), *context.doc.sentence_of(token))
+
+
+@cache
+def _jobs() -> frozenset[str]:
+    """Listed jobs that are hardly ever anything else."""
+    return frozenset(w for w, job in lex.occupations().items() if job.flag == "-" and w not in lex.NOT_JOBS)

@@ -1,0 +1,178 @@
+"""Verdicts: each cause with its sentence, in their order, and made in one place."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.population.standin import StandIn
+
+import discreet
+from discreet.core.records import CAUSES, Answer, Cause, Evidence, Reason, Verdict
+from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, restated, seconded, sentence
+from discreet.guard.guard import Guard
+from discreet.guard.policy import Policy
+from discreet.guard.probes import Probe
+from discreet.guard.reading import Finding, read_answer
+from discreet.guard.score import EvidenceScore, clusters
+from discreet.text.quotes import QuoteRule
+
+SOURCE = Path(discreet.__file__).parent
+POLICY = Policy.of("medical")
+TOLD = "The patient is a 52-year-old litigator from Omaha."
+GERMAN = "Die Patientin ist eine Lehrerin aus der Stadt und hat zwei Kinder, die noch in die Schule gehen. " * 3
+NOTE = "Our records say that the boiler in the east wing was drained, flushed and refilled with softened water."
+PEOPLE = Guard("medical").counting(StandIn(1000)).judge("The patient is 52 years old.").people  # type: ignore[arg-type]
+BEST = clusters(read_answer(Answer("1", TOLD), POLICY, reader=False).attributes, POLICY)[0]
+FINDING = Finding("ssn", "third", "", 0, 3, "ssn pattern", "direct", True)
+PROBE = Probe("third", ("age", "place"), False, ((0, 4),))
+TURNS = OverTurns(True, "third", 2, ("age", "place"), 1, 0.9, (Evidence("place", "third", 0, 4),))
+FIRST: list[Cause] = ["direct", "cluster", "few_people", "probe", "over_turns", "verbatim", "language",
+                      "out_of_distribution", "unsure", "none"]
+HELD: list[Cause] = ["probe", "unsure_over_turns", "verbatim", "none"]
+
+
+def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False, delta: float = -1.0,
+           agrees: bool = False, **changed: Any) -> Verdict:
+    """The verdict on an answer to which all of these causes apply; `held`: those of two actions as abstentions."""
+    action = "abstain" if held else "flag"
+    policy = replace(POLICY, probe=action, quotes=QuoteRule(action), fewer_than=100, **changed)
+    given = Answer("1", GERMAN if "language" in causes else text)
+    reading = read_answer(given, policy, reader=False)
+    if "verbatim" in causes:
+        reading = replace(reading, quotes=read_answer(Answer("1", NOTE, sources=(NOTE,)), policy, reader=False).quotes)
+    reading = replace(reading, probe=PROBE if "probe" in causes else None)
+    found = EvidenceScore(-5.0, None, False)
+    if "unsure" in causes:
+        found = EvidenceScore(0.5, None, False)
+    if "cluster" in causes:
+        found = EvidenceScore(5.0, BEST, True)
+    layer2 = Layer2(delta, delta, 0.1, 0.2, "unlike both" if "out_of_distribution" in causes else None)
+    turns = [replace(TURNS, sure=one == "over_turns") for one in ("over_turns", "unsure_over_turns") if one in causes]
+    return decide(reading, policy, "label", found, Thresholds("strict", 1.0, -9.0, 0.0, 0.0, agrees),
+                  findings=[FINDING] if "direct" in causes else [], layer2=layer2,
+                  people=PEOPLE if "few_people" in causes else (), over_turns=turns[0] if turns else None)
+
+
+def cause_of(verdict: Verdict) -> Cause:
+    assert verdict.cause is not None
+    assert verdict.reason == sentence(verdict.cause)
+    return verdict.cause.cause
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_cause_has_a_sentence(cause: Cause) -> None:
+    bare = Reason(cause, attributes=2, detail="a detail")
+    full = Reason(cause, ("age", "place"), "third", 3, 1, 2, ("occupation",), 1.5, 0.5, "strict", "a detail")
+    for reason in (bare, full):
+        assert sentence(reason).strip()
+        assert "None" not in sentence(reason)
+        assert json.loads(json.dumps(reason.to_json()))["cause"] == cause
+
+
+def test_sentences_say_what_a_reader_needs() -> None:
+    few = Reason("none", ("age",), "third", 1, 0, 2, point="strict")
+    assert sentence(few) == "1 attribute bound to one person (third), fewer than the 2 that make a cluster"
+    assert sentence(replace(few, attributes=2, weak=1)) == ("2 attributes (1 weak) bound to one person (third), below "
+                                                            "the threshold of the operating point strict")
+    assert sentence(replace(few, cause="cluster", kinds=("age", "place"), attributes=2, inferred=("family",))) == (
+        "2 attributes bound to one person (third): age, place; can be inferred: family")
+
+
+@pytest.mark.parametrize("first", range(len(FIRST)))
+def test_the_first_cause_that_applies_decides(first: int) -> None:
+    verdict = judged(FIRST[first:])
+    assert cause_of(verdict) == FIRST[first]
+    flags, abstains = FIRST[: FIRST.index("language")], FIRST[FIRST.index("language") : -1]
+    assert (FIRST[first] in flags, FIRST[first] in abstains) == (verdict.action == "flag", verdict.action == "abstain")
+    assert (verdict.delta, verdict.tau, verdict.threshold) == (-1.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("first", range(len(HELD)))
+def test_what_a_policy_holds_comes_after_what_cannot_be_judged(first: int) -> None:
+    verdict = judged(HELD[first:], held=True)
+    assert (cause_of(verdict), verdict.action) == (HELD[first], "safe" if HELD[first] == "none" else "abstain")
+    for cause in FIRST[FIRST.index("language") : -1]:
+        assert cause_of(judged([cause, *HELD[first:]], held=True)) == cause
+
+
+@pytest.mark.parametrize("held", [[], ["probe"], ["unsure_over_turns"], ["verbatim"]])
+def test_delta_of_a_fitted_layer(held: list[Cause]) -> None:
+    over = judged(held, held=True, delta=1.0)
+    assert (cause_of(over), over.action, over.layer) == ("density", "flag", "contextual")
+    disagree = judged(held, held=True, delta=1.0, agrees=True)
+    assert (cause_of(disagree), disagree.action) == ("disagree", "abstain")
+    assert cause_of(judged([*held, "unsure"], held=True, delta=1.0, agrees=True)) == "density"
+    assert cause_of(judged(["out_of_distribution", *held], held=True, delta=1.0)) == "out_of_distribution"
+    nobody = judged(held, held=True, delta=1.0, subjects=())
+    assert (cause_of(nobody), nobody.action) == ((held[0], "abstain") if held else ("suppressed", "safe"))
+
+
+def test_an_empty_answer_is_not_safe() -> None:
+    assert cause_of(judged(["out_of_distribution", "unsure"], text=" \n")) == "empty"
+
+
+def test_quotes_are_listed_under_every_cause() -> None:
+    for causes in (["direct", "verbatim"], ["verbatim"]):
+        assert judged(causes).evidence[-1].type == "quote"  # type: ignore[arg-type]
+
+
+def test_verdicts_without_a_reading() -> None:
+    safe = judged(["none"])
+    assert cause_of(failed("1", "label", "a detector failed")) == "failed"
+    again = restated(safe, 2, 7)
+    assert (cause_of(again), again.action) == ("restated", "abstain")
+    undecided = judged(["unsure"])
+    for second in (safe, judged(["direct"]), failed("1", "label", "quotes Omaha")):
+        found = seconded(undecided, second)
+        assert (cause_of(found), found.action) == ("second", second.action)
+        assert "Omaha" not in found.reason
+
+
+def test_numbers_of_a_fit_only_with_a_fit() -> None:
+    verdict = Guard("medical").check(TOLD)
+    said = verdict.to_json()
+    assert [said[key] for key in ("delta", "tau", "sigma_safe", "sigma_unsafe")] == [None] * 4
+    assert (said["logit"], said["threshold"]) == (verdict.rank, verdict.threshold)
+    assert said["cause"]["cause"] == "cluster"
+    assert judged(["none"]).rank == judged(["none"]).delta == -1.0
+
+
+MAKES = {"guard/decide.py", "serve/workers.py", "studies/ppe/limits_rewrites.py"}
+"""`serve/workers.py`: the verdict where the process of a detector died. `limits_rewrites.py`: a verdict to try a memory
+on, by an experiment."""
+READS = ("text/provenance.py", "serve/gate.py", "serve/doors/", "integrations/", "data/answers.py", "cli/")
+"""An endpoint hands on what it was given; the gate measures it, and shows the question to a reviewer."""
+OTHERS = ("synth/", "studies/", "serve/console/")
+"""Where `question` is that of a prompt, a draft or a row that a reviewer sees, not of an `Answer`."""
+OF_REQUEST = ("question", "user_words", "conversation")
+
+
+def parsed() -> Iterator[tuple[str, ast.AST]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            yield path.relative_to(SOURCE).as_posix(), node
+
+
+def test_verdicts_are_made_in_one_place() -> None:
+    made = {where for where, node in parsed() if isinstance(node, ast.Call)
+            and ast.unparse(node.func).split(".")[-1] == "Verdict"}
+    assert made == MAKES
+    changed = {where for where, node in parsed() if isinstance(node, ast.Call)
+               and ast.unparse(node.func).split(".")[-1] == "replace"
+               and any(one.arg in ("action", "cause") for one in node.keywords)}
+    assert changed <= MAKES
+
+
+def test_one_place_says_who_said_what() -> None:
+    reads = {where for where, node in parsed() if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+             and node.attr in OF_REQUEST}
+    assert not [where for where in reads if not where.startswith((*READS, *OTHERS))]
+    assert "text/provenance.py" in reads
+    words = {where for where, node in parsed() if isinstance(node, ast.Attribute) and node.attr == "user_words"}
+    assert not [where for where in words if not where.startswith(READS)]

@@ -1,0 +1,105 @@
+"""Questions that describe a person and ask what only a record says, and answers that confirm it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from discreet import Guard
+from discreet.core.errors import PolicyError
+from discreet.core.records import Answer, Turn, Verdict
+from discreet.guard.policy import PROBES, Policy
+
+ASKED = "Was the 47-year-old beekeeper from Ludlow treated here?"
+TELLS = [
+    (ASKED, "Yes, she was."), (ASKED, "No, she was not."), (ASKED, "She was admitted in March."),
+    (ASKED, "Yes."), (ASKED, "According to the file, she has gout."),
+    ("Did a 47-year-old beekeeper from Ludlow have surgery?", "She did, in March."),
+    ("Can you look up whether the beekeeper from Ludlow was discharged?", "Yes, on Monday."),
+    ("There was a beekeeper from Ludlow last week. What was the diagnosis?", "The diagnosis was gout."),
+    ("How many 47-year-old beekeepers from Ludlow were treated here?", "There is one."),
+    ("Has Mrs. Quillfeather been admitted?", "Yes, she has."),
+    ("Is the beekeeper from Ludlow a patient here?", "She is 47, and was seen on Monday."),
+]
+TELLS_NOT = [
+    (ASKED, "I cannot share information about patients."), (ASKED, "I do not have access to records."),
+    (ASKED, "Please ask the records office."), (ASKED, "We never confirm or deny who was treated."),
+    ("What should a 47-year-old beekeeper from Ludlow do about gout?", "Yes, rest and fluids help."),
+    ("Suppose a 47-year-old beekeeper from Ludlow was treated here. Was it gout?", "Yes, it may be."),
+    ("Was gout treated with colchicine in the past?", "Yes, it was."),
+    ("Was the beekeeper treated here?", "Yes, she was."),  # One attribute describes nobody.
+    ("Can beekeepers get gout?", "Yes."), ("", "Yes."),
+]
+
+
+def check(question: str, answer: str, policy: Policy | None = None, **more: object) -> Verdict:
+    return Guard(policy or Policy.of("medical")).check(Answer("1", answer, question, **more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("question", "answer"), TELLS)
+def test_an_answer_that_confirms_is_a_flag(question: str, answer: str) -> None:
+    verdict = check(question, answer)
+    assert (verdict.action, verdict.layer, verdict.score) == ("flag", "contextual", 1.0)
+    assert verdict.cause is not None
+    assert verdict.cause.cause == "probe"
+    places = [(one.start, one.end) for one in verdict.evidence if one.type == "answer_to_probe"]
+    assert places
+    assert all(0 <= start < end <= len(answer) for start, end in places)
+    assert "eekeeper" not in repr(verdict)
+
+
+@pytest.mark.parametrize(("question", "answer"), TELLS_NOT)
+def test_an_answer_that_tells_nothing_passes(question: str, answer: str) -> None:
+    verdict = check(question, answer)
+    assert verdict.action == "safe", verdict.reason
+
+
+def test_what_describes_the_person_is_said_and_found() -> None:
+    judged = Guard("medical").judge("Sorry for the delay. Yes, she was.", ASKED)
+    assert judged.verdict.reason == ("the question describes a person by age, occupation, place, and the answer tells "
+                                     "something of them")
+    [found] = [one for one in judged.findings if one.type == "answer_to_probe"]
+    assert (found.subject, found.layer, found.counts) == ("third", "contextual", True)
+    named = check("Has Mrs. Quillfeather been admitted?", "Yes, she has.")
+    assert "a direct identifier" in named.reason
+
+
+@pytest.mark.parametrize(("said", "action"), [("flag", "flag"), ("abstain", "abstain"), ("pass", "safe")])
+def test_the_policy_says_what_a_probe_does(tmp_path: Path, said: str, action: str) -> None:
+    path = tmp_path / "p.yaml"
+    body = {"version": 1, "domain": "medical", "audiences": {"all": {"subjects": ["third"], "probe": said}}}
+    path.write_text(yaml.safe_dump(body), encoding="utf-8")
+    policy = Policy.load(path)
+    assert Policy.restore(policy.settings(), policy.domain) == policy
+    assert check(ASKED, "Yes, she was.", policy).action == action
+    body["audiences"]["all"]["probe"] = "hide"  # type: ignore[index]
+    path.write_text(yaml.safe_dump(body), encoding="utf-8")
+    with pytest.raises(PolicyError, match=f"probe must be one of {', '.join(PROBES)}"):
+        Policy.load(path)
+
+
+def test_who_may_read_the_record_may_ask() -> None:
+    assert check(ASKED, "Yes, she was.", Policy.of("medical", "treating")).action == "safe"
+    mine = "I am a 47-year-old beekeeper from Ludlow. Was I admitted in March?"
+    assert check(mine, "Yes, in March.").action == "flag"
+    assert check(mine, "Yes, in March.", asker="self").action == "safe"
+    assert check(ASKED, "Yes, she was.", asker="self").action == "flag"
+
+
+def test_a_question_is_asked_whoever_wrote_it() -> None:
+    """Declared, typed into a prompt or an earlier turn without an answer."""
+    prompt = f"Context:\nOpening hours are nine to five.\n\n{ASKED}"
+    assert check(prompt, "Yes, she was.").action == "flag"
+    assert check(prompt, "Yes, she was.", user_words=ASKED).action == "flag"
+    assert check(prompt, "Yes, she was.", user_words="When do you open?").action == "safe"
+    assert check("And?", "Yes, she was.", conversation=(Turn("user", ASKED),)).action == "flag"
+
+
+def test_names_that_an_operator_lists_may_be_said_in_their_role() -> None:
+    policy = replace(Policy.of("medical"), names=(("Maria Quillfeather", "charge nurse"),))
+    assert check("Who runs the ward?", "Maria Quillfeather is the charge nurse.", policy).action == "safe"
+    assert check("Who runs the ward?", "Maria Quillfeather was admitted with gout.", policy).action == "flag"
+    assert Guard("medical").check("Maria Quillfeather is the charge nurse.").action == "flag"

@@ -179,7 +179,7 @@ def _fresh(one: Known, since: float) -> Known:
 def _with_question(told: Told, reading: Reading) -> Told:
     """With what the user said in this turn."""
     own = reading.request.own
-    if not own:
+    if own is None:
         return told
     return replace(told, said=tuple(dict.fromkeys((*told.said, *sorted(told.hashed(own.words)))))[-SAID:])
 

@@ -269,7 +269,8 @@ class Guard:
         if verdict.action != "safe":
             return judgement
         reading = scored.reading
-        return replace(judgement, told=reading.told(self.policy), own=tuple(sorted(reading.request.own.words)))
+        own = reading.request.own
+        return replace(judgement, told=reading.told(self.policy), own=() if own is None else tuple(sorted(own.words)))
 
     def _count(self, reading: Reading, findings: Iterable[Finding]) -> tuple[Measured, ...]:
         from discreet.population.people import measure

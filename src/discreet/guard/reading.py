@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from discreet.core.records import Answer, Subject
 from discreet.guard.policy import Policy
-from discreet.text.consent import repeated, without_repeated
 from discreet.text.direct.detect import DirectSpan, find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
@@ -119,18 +118,18 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     """
     doc, request = Doc(render(answer.answer)), request_of(answer)
     direct = tuple((span, _whose(span, doc, request, answer, policy)) for span in find_direct(doc.prepared))
-    ruled = repeated(find_evidence(doc, policy.domain), doc, request.own)
-    said, repeats = without_repeated(doc, request.own)
+    ruled = request.repeated(find_evidence(doc, policy.domain), doc)
+    said, repeats = request.without_repeated(doc)
     seen = packaged().read(said) if reader else None
     attributes = ruled
     if seen is not None:
         told = (a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, direct))
-        read = repeated(told, doc, request.own)
+        read = request.repeated(told, doc)
         attributes = merged(read, ruled)
     further: tuple[Attribute, ...] = ()
     if pipeline is not None:
         # Only what may leak: a repetition would change what the reader's count speaks of.
-        more = [a for a in repeated(pipeline.find(doc, policy.domain, attributes), doc, request.own)
+        more = [a for a in request.repeated(pipeline.find(doc, policy.domain, attributes), doc)
                 if a.subject != "asker"]
         further = tuple(more if seen is None else (a for a in merged(read, ruled, more) if a not in attributes))
         attributes = (*attributes, *further)
@@ -163,9 +162,9 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
     if span.type == "postal_code" and (code := _CODE.search(value)) is not None:
         value = code.group()  # which tells the town
     known = not policy.subjects or answer.asker == "self"
-    if request.own.gave(span.type, value, anybody=known):
+    if request.gave(span.type, value, anybody=known):
         return "asker"
-    if request.own and request.own.gave(span.type, value, anybody=True) and not _tells(doc, span):
+    if request.gave(span.type, value, anybody=True) and not _tells(doc, span):
         return "asker"
     if span.type != "person_name":
         return "third"

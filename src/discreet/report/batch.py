@@ -15,8 +15,6 @@ from typing import Any
 
 from discreet.core.numbers import counted, printable
 from discreet.core.records import ACTIONS, SUBJECTS
-from discreet.report.render import to_html
-from discreet.report.summary import Summary, kicker
 
 HELD = ("flag", "abstain", "failed")
 ROWS_KEPT = 1000
@@ -180,6 +178,9 @@ def page(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *, show_t
     """
     summary, given = record["summary"], record["provenance"]
     seen = {subject for one in summary["classes"] for subject in one["subjects"]}
+    from discreet.report.render import to_html  # Lines of a terminal need no page.
+    from discreet.report.summary import Summary, kicker
+
     said = Summary(kind="guard check", headline=headline(summary),
                    kicker=kicker(record, str(given["policy"]), f"{given['point']} point"))
     return to_html(

@@ -144,8 +144,6 @@ def repeated(attributes: Iterable[Attribute], doc: Doc, own: OwnWords) -> tuple[
 
     Those read of a group too ("As a litigator from Omaha, you can …"): else the reader's count would speak of them.
     """
-    if not own:
-        return tuple(attributes)
     return tuple(replace(a, subject="asker", why=f"{a.why}; already said by the user") if _repeats(a, doc, own) else a
                  for a in attributes)
 

@@ -9,6 +9,7 @@ that no language has, and characters that hide text and spell none, cannot be re
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from bisect import bisect_right
@@ -16,17 +17,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet.core.errors import DetectorError
+from discreet.core.unicode import hidden
 from discreet.text.doc import Doc, Token
-from discreet.text.english import function_words, is_derived, vocabulary
 from discreet.text.resources import rows
 from discreet.text.resources import words as word_lists
-from discreet.text.unreadable import unreadable
 
 LEAST, LEAST_CERTAIN, LEAST_UNKNOWN = 7, 5, 9
 """Different words of two letters and more that a stretch needs to decide; where its language is certain, and where no
@@ -46,6 +47,16 @@ _QUOTATION = re.compile(r'(?<!\w)"([^"\n]{1,600})"|«([^»\n]{1,600})»|“([^�
                         r"|(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w)){1,600})'(?!\w)")
 _ITALICS = re.compile(r"(?<![\w*_])([*_])([^*_\n]{3,90})\1(?![\w*_])")
 _CODE_MARKS = frozenset("={}[]<>_\\|&*#$^@+;")
+
+_SUFFIXES = tuple("s es ed d ing ly al ic er ness ment 's".split())
+_PREFIXES = tuple("un re non pre post anti hyper hypo intra inter peri sub supra micro multi co over under cardio "
+                  "neuro thrombo fibro hemo endo para trans".split())
+_APART = re.compile(r"(?<!\S)(?:[A-Za-z] ){9,}[A-Za-z](?!\S)")
+_LEET = str.maketrans("0134578@$", "oieastbas")
+_MIXED = re.compile(r"(?<![\w@$.-])(?=\w*[a-z])(?=[\w@$]*[013457@$])[a-z0-9@$]{4,}(?![\w@$-])", re.IGNORECASE)
+_LONG_WORD = re.compile(r"(?<![\w/.@#%&=-])[A-Za-z]{75,}(?![\w/@=])")
+_BITS = re.compile(r"(?<![01])(?:[01]{7,8}[ ,\n]{1,3}){7}")
+_SIGNALS = re.compile(r"(?<![-. ])(?:[.-]{1,5}[ /]{1,3}){24}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class Stretch(NamedTuple):
 
 def guess_language(doc: Doc) -> Language:
     """Judge a text stretch by stretch; the first stretch that is not English, or cannot be read, decides."""
-    reason = unreadable(doc)
+    reason = _hides(doc)
     if reason:
         return Language(False, "und", False, reason)
     if not any(token.text[0].isalpha() for token in doc.tokens):
@@ -202,13 +213,13 @@ def _judged(stretch: Stretch) -> Language | None:
         code, _ = _family(_likely([t.lower for t in stretch.tokens if t.text[0].isalpha()]), script)
         return Language(False, code, True, f"a sentence looks like {_name(code)}")
     different = set(stretch.counted)
-    known = different & vocabulary()
+    known = different & _vocabulary()
     if len(different) < LEAST_CERTAIN:
         return None
     if len(known) > MOST_KNOWN * len(different):
         return None
     apparent = len(known) / len(different)
-    known |= {word for word in different - known if is_derived(word)}
+    known |= {word for word in different - known if _is_derived(word)}
     share = len(known) / len(different)
     content = different - word_lists("language")["en"]
     meaningless = len(content) >= LEAST_CERTAIN and len(content & known) < 0.12 * len(content)
@@ -240,14 +251,10 @@ def _judged(stretch: Stretch) -> Language | None:
     return Language(False, code, True, f"a sentence looks like {_name(code)}")
 
 
+@cache
 def _name(code: str) -> str:
     """The English name of a language with its code."""
-    return f"{names[code]} ({code})" if code in (names := _names()) else code
-
-
-@cache
-def _names() -> dict[str, str]:
-    return {row[0]: row[1] for row in rows("languages", 2)}
+    return next((f"{name} ({code})" for listed, name in rows("languages", 2) if listed == code), code)
 
 
 def _is_backwards(words: set[str]) -> bool:
@@ -258,7 +265,7 @@ def _is_backwards(words: set[str]) -> bool:
 
 def _n_function_words(words: set[str]) -> int:
     """How many words are listed function words of other languages, or have letters beyond ASCII."""
-    listed = function_words()
+    listed = _function_words()
     return sum(word in listed or not word.isascii() for word in words)
 
 
@@ -287,3 +294,57 @@ def _other_script(stretch: Stretch) -> str | None:
     names = Counter(unicodedata.name(c, "UNKNOWN").split()[0].lower() for c in letters)
     best = max(names, key=lambda k: names[k])
     return None if best in ("latin", "mathematical", "modifier", "ohm", "micro", "greek") and names[best] < 20 else best
+
+
+def _hides(doc: Doc) -> str:
+    """Why characters of the text hide or break what it says, or the empty string."""
+    original = doc.prepared.original
+    if not original.isascii() and any(plain is None for _, _, plain in hidden(original)):
+        return "invisible characters that spell no text"
+    known = _vocabulary() if _APART.search(original) else frozenset()
+    for run in _APART.finditer(original):
+        spelt = run.group().replace(" ", "").lower()
+        if spelt not in known and len(set(spelt)) > 4:
+            return "letters written apart"
+    if any(_is_prose(word) for word in _LONG_WORD.findall(doc.text)):
+        return "letters without blanks between words"
+    if _BITS.search(doc.text) or any("." in run and "-" in run for run in _SIGNALS.findall(doc.text)):
+        return "letters written as signals"
+    mixed = {found.lower() for found in _MIXED.findall(doc.text) if not found.isdecimal()}
+    leet = [word for word in mixed if word.translate(_LEET) in _vocabulary()] if len(mixed) > 2 else []
+    return "digits in place of letters" if len(leet) > 2 else ""
+
+
+def _is_prose(word: str) -> bool:
+    """Whether a long word has vowels as a sentence has."""
+    vowels = sum(c in "aeiou" for c in word)
+    return not word.isupper() and 0.25 < vowels / len(word) < 0.5
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """English words: whole words of the reader's tokenizer and a list, without function words of other languages."""
+    pieces = json.loads(files("discreet.text").joinpath("data", "reader", "tokenizer.json").read_text("utf-8"))
+    whole = {piece for piece in pieces["model"]["vocab"] if len(piece) > 1 and piece.isalpha() and piece.isascii()}
+    return frozenset((whole | word_lists("ordinary")["ordinary"]) - _function_words())
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    """Function words of other languages that English has not."""
+    lists = word_lists("language")
+    return frozenset(word for code, listed in lists.items() if code != "en" for word in listed) - lists["en"]
+
+
+def _is_derived(word: str) -> bool:
+    """Whether a word is an English word with an ending or a prefix."""
+    known = _vocabulary()
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) > len(suffix) + 3:
+            stem = word[: -len(suffix)]
+            if stem in known or f"{stem}e" in known:
+                return True
+    for prefix in _PREFIXES:
+        if word.startswith(prefix) and len(word) > len(prefix) + 3 and word[len(prefix) :] in known:
+            return True
+    return False

@@ -13,24 +13,21 @@ What of these words an answer may tell back is in `consent.py`. Nothing else of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from discreet.core.records import Answer, Origin, Prompts
-from discreet.text.consent import OwnWords, brought
-from discreet.text.doc import Doc
-from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.referents import find_referents
-from discreet.text.render import render
-from discreet.text.resources import patterns
-from discreet.text.templates import Slot, Template, collapsed, known, parse
+from discreet.core.records import Answer, Origin
+
+if TYPE_CHECKING:
+    from discreet.text.consent import OwnWords
+    from discreet.text.doc import Doc
+    from discreet.text.evidence.mentions import Attribute
 
 _ROLES: dict[str, Origin] = {"system": "system", "developer": "system", "tool": "tool", "function": "tool",
                              "assistant": "answer", "ai": "answer", "model": "answer"}
 _USER = ("user", "human")
-_LONGEST = 1_500
-"""Characters of a message beyond which none reads as speech."""
 _SHARED = 8
 """Words in a row that stand in retrieved or earlier text as well: such a message is not the user's own."""
 _PIECE = re.compile(r"[^\W_]+")
@@ -47,8 +44,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Request:
-    """A request by origin. `parts` are in the order of the request; `asked` is the text of the last user message that
-    may hold a question, whoever wrote it."""
+    """A request by origin. `parts` are in the order of the request; `asked` is the text of the last user messages,
+    which may hold a question, whoever wrote it."""
 
     parts: tuple[Part, ...]
     asked: str = field(repr=False, default="")
@@ -58,9 +55,34 @@ class Request:
         return tuple(part.text for part in self.parts if part.origin in origins)
 
     @cached_property
-    def own(self) -> OwnWords:
-        """What the user says of themselves and of those whom they bring."""
-        return OwnWords(self.of("user"))
+    def own(self) -> OwnWords | None:
+        """What the user says of themselves and of those whom they bring; None where no words are known as theirs."""
+        texts = self.of("user")
+        if not texts:
+            return None
+        from discreet.text.consent import OwnWords  # Most answers come without a request.
+
+        return OwnWords(texts)
+
+    def repeated(self, attributes: Iterable[Attribute], doc: Doc) -> tuple[Attribute, ...]:
+        """Attributes of an answer, those that repeat what the user said as the asker's (`consent.repeated`)."""
+        if self.own is None:
+            return tuple(attributes)
+        from discreet.text.consent import repeated
+
+        return repeated(attributes, doc, self.own)
+
+    def without_repeated(self, doc: Doc) -> tuple[str, int]:
+        """An answer without the words that repeat the user's own, and how many these are."""
+        if self.own is None:
+            return doc.text, 0
+        from discreet.text.consent import without_repeated
+
+        return without_repeated(doc, self.own)
+
+    def gave(self, kind: str, value: str, *, anybody: bool = False) -> bool:
+        """Whether the user gave an identifier (`OwnWords.gave`)."""
+        return self.own is not None and self.own.gave(kind, value, anybody=anybody)
 
     @property
     def said(self) -> str | None:
@@ -86,7 +108,9 @@ def request_of(answer: Answer) -> Request:
         elif answer.user_words is not None:
             parts.append(Part("unknown", text, "undeclared"))
         else:
-            found = list(_user_message(text, answer.prompts))
+            from discreet.text.speech import stretches
+
+            found = [Part(*one) for one in stretches(text, answer.prompts)]
             before = [part.text for part in parts if part.origin in ("retrieved", "tool", "answer")]
             parts += [_withdrawn(part, before) for part in found]
             asked += sorted((part.text for part in found if part.how in _OF_USER), key=len)[-1:]
@@ -104,51 +128,6 @@ def _messages(answer: Answer) -> Iterator[tuple[str, str, Origin | None]]:
         yield "user", answer.question, None
 
 
-def _user_message(text: str, prompts: Prompts) -> Iterator[Part]:
-    """The stretches of an undeclared user message."""
-    if prompts.user_messages == "words":
-        yield Part("user", text, "words")
-        return
-    pinned = [(t, cut) for t in map(parse, prompts.templates) if (cut := t.cut(text)) is not None]
-    if pinned:
-        yield from _slots(pinned, "pinned")
-        return
-    if prompts.user_messages == "auto" and why_not_plain(text) is None:
-        yield Part("user", text, "plain")
-        return
-    matches = [(t, cut) for t in known() if (cut := t.cut(text)) is not None]
-    closed = [(t, cut) for t, cut in matches if t.is_closed]
-    if closed and all(_is_closed(t, text, cut) for t, cut in closed):
-        yield from _slots(closed, "closed")
-    elif matches:
-        yield from _slots(matches, "undeclared")
-    else:
-        yield Part("unknown", text, "undeclared")
-
-
-def _is_closed(template: Template, text: str, cut: tuple[Slot, ...]) -> bool:
-    return template.is_sure(text, cut) and why_not_plain(_question(cut).text) is None
-
-
-def _question(cut: tuple[Slot, ...]) -> Slot:
-    return next((slot for slot in cut if slot.name == "question"), Slot("question", "", ""))
-
-
-def _slots(matches: Sequence[tuple[Template, tuple[Slot, ...]]], how: str) -> Iterator[Part]:
-    """The slots of a message; of several templates the question is what all of them give to the user."""
-    questions = [_question(cut) for _, cut in matches]
-    shortest = min((one.text for one in questions), key=len)
-    question = shortest if all(shortest in one.text for one in questions) else ""
-    for slot in matches[0][1]:
-        if slot.name != "question":
-            yield Part("retrieved" if slot.name == "context" else "unknown", slot.text, "slot")
-    asked = max((one.widest for one in questions), key=len)
-    if how != "undeclared":
-        yield Part("user", question, how)
-    if how == "undeclared" or asked != question:
-        yield Part("unknown", asked, "undeclared")
-
-
 def _withdrawn(part: Part, before: Sequence[str]) -> Part:
     """The part, of unknown origin where a stretch of it stands in other text of the request as well."""
     if part.origin != "user" or not before:
@@ -164,46 +143,3 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + _SHARED]) for i in range(len(words) - _SHARED + 1)}
 
 
-def why_not_plain(text: str) -> str | None:
-    """Why a message does not read as a user's speech as a whole; None where it does.
-
-    Speech is one paragraph without marks of structure. Each of its statements speaks of the user, of somebody whom they
-    bring, or to the reader; others are asked. It says nothing of a person who is no part of that.
-    """
-    kept = [line for line in collapsed(text).replace("\v", "\n").split("\n")
-            if not patterns("requests")["greeting"].fullmatch(line.lower().strip())]
-    if len(text) > _LONGEST:
-        return "longer than a user's message"
-    if len(kept) > 1:
-        return "several lines"
-    said = " ".join(kept)
-    if patterns("requests")["block"].search(said):
-        return "marks of structure"
-    if patterns("requests")["pointing"].search(said.lower()):
-        return "words that point at other text"
-    return _recorded(said)
-
-
-def _recorded(text: str) -> str | None:
-    """Why a line holds a record of somebody: a statement about a person whom its writer does not bring."""
-    doc = Doc(render(text))
-    referents = find_referents(doc)
-    mine = brought(doc, referents)
-    speaking = any(w in lex.FIRST or w in lex.FIRST_PLURAL for w in doc.lowers)
-    owned = False
-    for first, last in doc.sentences:
-        words = set(doc.lowers[first:last])
-        here = [r for r in referents if first <= r.first < last]
-        speaks = bool(words & (lex.FIRST | lex.FIRST_PLURAL))
-        theirs = [r for r in here if r.subject in ("third", "public") and r.person not in mine]
-        opens = next((r for r in here if not r.possessive or r.person in mine), None)
-        begins = opens is not None and (opens.person in mine or (opens.form == "pronoun" and owned))
-        if "?" in words or words & lex.SECOND or begins:
-            owned = owned or speaks or begins
-        elif theirs and not (speaks and all(r.form == "noun" for r in theirs)):
-            return "a statement about somebody else"
-        elif not here and last - first > 12 and not speaking:
-            return "a statement of nobody's"
-        else:
-            owned = owned or speaks
-    return None

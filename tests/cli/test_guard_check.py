@@ -87,7 +87,7 @@ class TestOutput:
         found = [json.loads(line) for line in ended.out.splitlines()]
         assert [line["action"] for line in found] == ["safe", "flag", "flag", "abstain", "failed"]
         assert list(found[1]) == ["id", "action", "layer", "score", "delta", "sigma_safe", "sigma_unsafe", "tau",
-                                  "evidence", "policy", "reason", "latency_ms", "people"]
+                                  "evidence", "policy", "reason", "latency_ms", "people", "logit", "threshold", "cause"]
         assert found[1]["evidence"][0] == {"type": "age", "subject": "third", "start": 0, "end": 11}
         assert ended.err.startswith("5 answers:")
         assert (tmp_path / "o.jsonl").read_text() == ended.out

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.records import Answer, Estimate, Evidence, Turn, Verdict, plain
+from discreet.core.records import Answer, Estimate, Evidence, Turn, Reason, Verdict, plain
 
 MARK = "ZQXMARKER"
 finite = st.floats(allow_nan=False, allow_infinity=False)
 ESTIMATE_KEYS = ["value", "low", "high", "level", "n", "n_pos", "n_neg", "unit", "method", "reason"]
 VERDICT_KEYS = ["id", "action", "layer", "score", "delta", "sigma_safe", "sigma_unsafe", "tau", "evidence", "policy",
-                "reason", "latency_ms", "people"]
+                "reason", "latency_ms", "people", "logit", "threshold", "cause"]
 
 
 def verdict(**keys: Any) -> Verdict:
@@ -70,6 +70,12 @@ class TestVerdict:
         assert list(data) == VERDICT_KEYS
         assert data["evidence"] == [{"type": "age", "subject": "third", "start": 3, "end": 5}]
         assert (data["action"], data["layer"], data["latency_ms"]) == ("flag", "direct", 1.5)
+        caused = verdict(cause=Reason("cluster", ("age", "place"), "third", 2)).to_json()["cause"]
+        assert (caused["cause"], caused["kinds"], caused["detail"]) == ("cluster", ["age", "place"], "")
+
+    def test_what_ranks_answers(self) -> None:
+        assert (verdict(logit=3.0).rank, verdict(logit=3.0, delta=None).rank) == (-2.0, 3.0)
+        assert verdict(action="failed", score=None, delta=None).rank is None
 
     @pytest.mark.parametrize("action", ["safe", "flag", "abstain"])
     def test_a_judgement_has_a_score(self, action: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from discreet.core.records import Subject
 from discreet.guard.policy import Policy
-from discreet.text.consent import Spoken
+from discreet.text.consent import Spoken, speaks_of_theirs
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
@@ -55,6 +55,8 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
         return None
     clauses = telling_clauses(doc)
     questions = list(_questions(request.asked)) if clauses else []
+    if speaks_of_theirs(doc):  # Whom the user brought: only what a record says of them is more than they said.
+        questions = [one for one in questions if one[1]]
     best: Probe | None = None
     for text, sure in questions:
         found = _described(text, attributes, policy, sure=sure, asker=asker, reader=reader)

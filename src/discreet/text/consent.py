@@ -65,6 +65,11 @@ def _is_brought(doc: Doc, referents: Sequence[Referent], number: int, mine: set[
     return not pointed and (cues["one of ours"].search(before) is not None or any(r.form == "kin" for r in said))
 
 
+def speaks_of_theirs(doc: Doc) -> bool:
+    """Whether an answer calls somebody the user's ("your mother", "your line cook")."""
+    return patterns("requests")["yours"].search(doc.text.lower()) is not None
+
+
 class Spoken:
     """A text that somebody may have said, with whom it speaks of, parsed once."""
 
@@ -90,8 +95,8 @@ class Spoken:
 class OwnWords:
     """What a user says of themselves and of those whom they bring, in some texts of theirs."""
 
-    def __init__(self, texts: Iterable[Spoken]) -> None:
-        self._texts = tuple(texts)
+    def __init__(self, texts: Iterable[Spoken], *, of_theirs: bool = False) -> None:
+        self._texts, self._of_theirs = tuple(texts), of_theirs
 
     def __bool__(self) -> bool:
         return bool(self._texts)
@@ -99,7 +104,16 @@ class OwnWords:
     @cached_property
     def _read(self) -> tuple[tuple[str, Doc, tuple[bool, ...]], ...]:
         """Of each text its lower-case words as rendered, and which tokens are bound to no other person."""
-        return tuple((one.doc.text.lower(), one.doc, tuple(_consents(one))) for one in self._texts)
+        return tuple((one.doc.text.lower(), one.doc, tuple(self._consents(one))) for one in self._texts)
+
+    def _consents(self, spoken: Spoken) -> Iterator[bool]:
+        return (True for _ in spoken.doc.tokens) if self._of_theirs else _consents(spoken)
+
+    def in_answer(self, doc: Doc) -> OwnWords:
+        """The same words, told back by an answer that calls whom the user describes theirs ("your tenant")."""
+        if self._of_theirs or not speaks_of_theirs(doc):
+            return self
+        return OwnWords(self._texts, of_theirs=True)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -113,7 +127,7 @@ class OwnWords:
     @cached_property
     def brings(self) -> bool:
         """Whether the user speaks of anybody but themselves."""
-        return any(r.subject not in ("speaker", "asker", "nobody", "cohort")
+        return self._of_theirs or any(r.subject not in ("speaker", "asker", "nobody", "cohort")
                    for one in self._texts for r in one.referents)
 
     @cached_property

@@ -71,7 +71,7 @@ class Request:
             return tuple(attributes)
         from discreet.text.consent import repeated
 
-        return repeated(attributes, doc, self.own)
+        return repeated(attributes, doc, self.own.in_answer(doc))
 
     def without_repeated(self, doc: Doc) -> tuple[str, int]:
         """An answer without the words that repeat the user's own, and how many these are."""
@@ -79,7 +79,7 @@ class Request:
             return doc.text, 0
         from discreet.text.consent import without_repeated
 
-        return without_repeated(doc, self.own)
+        return without_repeated(doc, self.own.in_answer(doc))
 
     def gave(self, kind: str, value: str, *, anybody: bool = False) -> bool:
         """Whether the user gave an identifier (`OwnWords.gave`)."""

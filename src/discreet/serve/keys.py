@@ -1,4 +1,5 @@
-"""API keys: hashed at rest, compared in constant time, each with one role and perhaps one guard."""
+"""API keys: hashed at rest, compared in constant time, each with one role, perhaps one guard, and the settings of the
+application that holds it."""
 
 from __future__ import annotations
 
@@ -18,23 +19,32 @@ from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBea
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why, write_atomic
+from discreet.core.records import USER_MESSAGES, Prompts, UserMessages
 from discreet.serve.limits import RefusedError
+from discreet.text import templates as known_templates
 
 Role = Literal["caller", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
 BEGINNING = "dsk_"
+AUTO = Prompts()
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the id of a key, what it may do, and the only guard that it may use, if it is bound to one."""
+    """Who asks: the id of a key, what it may do, and the only guard that it may use, if it is bound to one.
+
+    `prompts` says what the application sends as user messages, and `declares` whether it may say which words the user
+    typed and that the user is the person whom the records describe.
+    """
 
     id: str
     role: Role
     guard: str | None = None
+    prompts: Prompts = AUTO
+    declares: bool = False
 
 
-LOCAL = Caller("local", "operator")
+LOCAL = Caller("local", "operator", declares=True)
 """Everybody, where a service on the loopback asks for no key."""
 RESERVED = (LOCAL.id, "discreet")
 
@@ -48,6 +58,14 @@ class Key:
     guard: str | None
     sha256: str
     created: int
+    user_messages: UserMessages = "auto"
+    templates: tuple[str, ...] = ()
+    declares: bool = False
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks with this key."""
+        return Caller(self.id, self.role, self.guard, Prompts(self.user_messages, self.templates), self.declares)
 
 
 class Keyring:
@@ -78,12 +96,16 @@ class Keyring:
         found = None
         for key in self.keys():
             if hmac.compare_digest(key.sha256, given):
-                found = Caller(key.id, key.role, key.guard)
+                found = key.caller
         return found
 
 
-def add_key(file: Path, role: Role, guard: str | None = None, name: str | None = None) -> tuple[Key, str]:
-    """A new key in `file`, and its token, which is not kept anywhere. UsageError for a name that is taken."""
+def add_key(file: Path, role: Role, guard: str | None = None, name: str | None = None, *, prompts: Prompts = AUTO,
+            declares: bool = False) -> tuple[Key, str]:
+    """A new key in `file`, and its token, which is not kept anywhere.
+
+    UsageError for a name that is taken, a template that is none, and settings of requests for a role without them.
+    """
     keys = list_keys(file) if file.exists() else ()
     name = name or secrets.token_hex(4)
     if not all(c.isalnum() or c in "-_." for c in name) or len(name) > 64:
@@ -92,10 +114,42 @@ def add_key(file: Path, role: Role, guard: str | None = None, name: str | None =
         raise UsageError(f"the key's name is {name!r}, which is ours in logs and the audit; choose another name")
     if any(key.id == name for key in keys):
         raise UsageError(f"{file} has a key {name!r} already; choose another name, or remove that one first")
+    if role == "reviewer" and (prompts != AUTO or declares):
+        raise UsageError("user messages, templates and declarations were given for a reviewer, who sends no requests; "
+                         "expected them with the role caller or operator")
+    _checked(prompts)
     token = BEGINNING + secrets.token_urlsafe(32)
-    key = Key(name, role, guard, hashlib.sha256(token.encode()).hexdigest(), int(time.time()))
+    key = Key(name, role, guard, hashlib.sha256(token.encode()).hexdigest(), int(time.time()), prompts.user_messages,
+              prompts.templates, declares)
     _write(file, (*keys, key))
     return key, token
+
+
+def _checked(prompts: Prompts) -> None:
+    """UsageError for an unknown kind of user messages, a template that is none, or one without use."""
+    if prompts.user_messages not in USER_MESSAGES:
+        raise UsageError(f"user messages are {str(prompts.user_messages)[:20]!r}; expected one of "
+                         f"{', '.join(USER_MESSAGES)}")
+    if prompts.user_messages == "words" and prompts.templates:
+        raise UsageError("templates were given with user messages that are the user's own words; expected 'prompt' or "
+                         "'auto' with them")
+    for template in prompts.templates:
+        known_templates.parse(template)
+
+
+def template_of(given: str) -> str:
+    """A template as a key holds it: the name of a known prompt, or the text of a file. UsageError for neither."""
+    if given in known_templates.texts():
+        return given
+    try:
+        text = Path(given).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = why(error) if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"cannot read the template {given[:80]!r}: {said}; expected a file with {{question}} and "
+                         f"{{context}}, or the name of a known prompt such as {next(iter(known_templates.texts()))}"
+                         ) from None
+    known_templates.parse(text)
+    return text
 
 
 def remove_key(file: Path, name: str) -> None:
@@ -126,13 +180,39 @@ def list_keys(file: Path) -> tuple[Key, ...]:
         raise InputError(f"cannot read {file}: {why(error)}; expected the file that 'discreet serve key add' writes"
                          ) from None
     try:
-        found = tuple(Key(**one) for one in json.loads(text)["keys"]) if text.strip() else ()
+        found = tuple(_read(one) for one in json.loads(text)["keys"]) if text.strip() else ()
         if any(key.role not in ROLES or len(key.sha256) != 64 or key.id in RESERVED for key in found):
             raise ValueError
+        for key in found:
+            _checked(key.caller.prompts)
+    except UsageError as error:
+        raise InputError(f"{file}: {error}") from None
     except (ValueError, TypeError, KeyError):
         raise InputError(f"{file} is not a file of keys; expected the one that 'discreet serve key add' writes"
                          ) from None
     return found
+
+
+def described(key: Key) -> str:
+    """A key in a line: name, role and guard, and for a key that sends requests its settings of them."""
+    line = f"{key.id} {key.role} {key.guard or 'every guard'}"
+    if key.role == "reviewer":
+        return line
+    known = known_templates.texts()
+    templates = [one if one in known else f"a text of {len(one):,} characters" for one in key.templates]
+    said = [f"user messages {key.user_messages}", *([f"templates {', '.join(templates)}"] if templates else []),
+            "may declare" if key.declares else "declares nothing"]
+    return f"{line}; {'; '.join(said)}"
+
+
+def _read(row: dict[str, Any]) -> Key:
+    """A key of a row. ValueError or TypeError for settings of another type: none of them may widen what counts."""
+    found = row.get("templates", [])
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise TypeError
+    if not isinstance(row.get("declares", False), bool):
+        raise TypeError
+    return Key(**{**row, "templates": tuple(found)})
 
 
 _BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer <key>")

@@ -98,7 +98,7 @@ class Console:
             return LOCAL if name == LOCAL.id else None
         try:
             keys = self._keyring.keys()
-            return next((Caller(key.id, key.role, key.guard) for key in keys
+            return next((key.caller for key in keys
                          if key.id == name and compare_digest(key.sha256[:16], mark)), None)
         except InputError:  # A file of keys that cannot be read lets nobody in.
             return None

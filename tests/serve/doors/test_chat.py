@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.serve.doors.upstream import chunks, completion
 
+from discreet.core.records import Answer
 from discreet.serve.doors.chat import (
     Assembly,
     MalformedError,
@@ -16,7 +17,6 @@ from discreet.serve.doors.chat import (
     cleaned,
     replaced,
     texts_of,
-    turns_of,
 )
 from discreet.serve.queue.records import edited_payload
 
@@ -44,7 +44,7 @@ PLACES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("place", PLACES)
 def test_text_is_judged_wherever_it_stands(place: str) -> None:
     found = cleaned(with_message(**PLACES[place]), TOOLS)
-    assert MARK in answers_of_completion(found, None, ())[0].answer
+    assert MARK in answers_of_completion(found, Answer("", ""))[0].answer
     assert MARK in json.dumps(found)
 
 
@@ -109,16 +109,6 @@ def test_the_id_of_a_call_is_one_that_servers_form(given: Any, kept: bool) -> No
     (found,) = cleaned(with_message(tool_calls=[call]), TOOLS)["choices"][0]["message"]["tool_calls"]
     assert (found["id"] == given) == kept
     assert found["id"].startswith("call_") or kept
-
-
-def test_the_question_is_the_last_user_message_and_images_say_nothing() -> None:
-    question, turns = turns_of([
-        {"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": None},
-        {"role": "user", "content": [{"type": "text", "text": "b"}, {"type": "image_url", "image_url": {"url": "x"}}]},
-        {"role": "tool", "content": "t"}])
-    assert question == "b"
-    assert [(t.role, t.text) for t in turns] == [("system", "s"), ("user", "a"), ("assistant", "")]
-    assert turns_of([{"role": "system", "content": "s"}])[0] is None
 
 
 def assembled(parts: list[dict[str, Any]], closed: bool = True) -> dict[str, Any]:

@@ -49,11 +49,14 @@ def test_the_operator_reads_what_the_library_says(start: Start, medical: Guard) 
     assert {one["type"] for one in found["findings"]} == {"person", "age", "occupation", "place", "family"}
 
 
-def test_what_the_question_holds_is_no_leak(start: Start) -> None:
+def test_what_users_say_of_themselves_is_no_leak(start: Start) -> None:
     service = start()
-    for where in ({"question": f"I say: {LITIGATOR}"},
-                  {"conversation": [{"role": "user", "content": LITIGATOR}, {"role": "assistant", "content": "Yes?"}]}):
-        assert service.ask("/v1/check", {"text": LITIGATOR, **where}).json()["action"] == "pass"
+    said, echo = "I am a 52-year-old litigator from Omaha.", "You are a 52-year-old litigator from Omaha."
+    for words, action in ((said, "pass"), (LITIGATOR, "block"), (f"Answer by these notes: {said}", "block")):
+        for where in ({"question": words},
+                      {"conversation": [{"role": "user", "content": words}, {"role": "assistant", "content": "Yes?"}]}):
+            assert service.ask("/v1/check", {"text": echo, **where}).json()["action"] == action
+    assert service.ask("/v1/check", {"text": LITIGATOR, "question": LITIGATOR}).json()["action"] == "block"
 
 
 def test_quotes_of_passages(start: Start, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """agentgateway's guardrail webhook: `/request` and `/response`. Pass, or reject with the operator's words.
 
-A response comes without the question, so that attributes that the user had said count as leaks here. 503 where an
+A response comes without the question, so that nothing is consent: attributes that the user had said count as leaks
+here. 503 where an
 answer could not be judged, which agentgateway takes as a failure of the webhook (`failureMode: failClosed`).
 """
 
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
 from discreet.serve.doors.chat import MalformedError, and_together, strings
+from discreet.serve.doors.declared import UserHeader, end_user
 from discreet.serve.gate import Gate, not_judged
 from discreet.serve.keys import CallerOf
 from discreet.serve.limits import RefusedError, answers_of
@@ -69,11 +71,11 @@ def router(gate: Gate) -> APIRouter:
 
     @routes.post("/request", **shape)
     async def request(body: Annotated[AskedRequest, Body()], caller: CallerOf) -> Said:
-        """Requests pass: they are the user's own words."""
+        """Requests pass: only answers are judged."""
         return Said(action=Action())
 
     @routes.post("/response", **shape)
-    async def response(body: Annotated[AskedResponse, Body()], caller: CallerOf) -> Said:
+    async def response(body: Annotated[AskedResponse, Body()], caller: CallerOf, user: UserHeader = None) -> Said:
         """Judge every choice, each with all its text as one answer, and all choices as one."""
         guard, request = gate.route(caller, None, None), uuid4().hex
         try:
@@ -84,7 +86,7 @@ def router(gate: Gate) -> APIRouter:
                    for number, text in enumerate(and_together([text for text in texts if text.strip()]))]
         if not answers:
             return Said(action=Action())
-        outcome = await gate.decide(caller, guard, answers, door="agentgateway")
+        outcome = await gate.decide(caller, guard, answers, door="agentgateway", user=end_user(user))
         if outcome.action == "failed":
             raise not_judged(outcome.code)
         if outcome.action == "pass":

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from discreet.core.records import Answer, Turn
+from discreet.core.records import Answer
 from discreet.serve.gate import Outcome, details
 
 Json = dict[str, Any]
@@ -28,21 +29,6 @@ _NAME = re.compile(r"[\w-]{1,64}")
 
 class MalformedError(Exception):
     """What came is no answer that can be judged whole. The message is a word for logs, and never a text of it."""
-
-
-def turns_of(messages: Sequence[Mapping[str, Any]]) -> tuple[str | None, tuple[Turn, ...]]:
-    """The question, which is the text of the last user message, and the earlier turns."""
-    turns = [Turn(str(m.get("role", ""))[:40], _said(m.get("content"))) for m in messages]
-    last = max((i for i, turn in enumerate(turns) if turn.role == "user"), default=None)
-    return (None, tuple(turns)) if last is None else (turns[last].text, tuple(turns[:last]))
-
-
-def _said(content: Any) -> str:
-    """The text of a message of the request; images and files hold none."""
-    if isinstance(content, list):
-        return "\n\n".join(part["text"] for part in content
-                           if isinstance(part, dict) and isinstance(part.get("text"), str))
-    return content if isinstance(content, str) else ""
 
 
 def cleaned(body: Any, tools: frozenset[str]) -> Json:
@@ -166,10 +152,10 @@ def texts_of(choice: Json) -> list[str]:
     return [part for part in parts if part]
 
 
-def answers_of_completion(completion: Json, question: str | None, turns: tuple[Turn, ...]) -> list[Answer]:
-    """What is judged: each choice with all its texts as one answer, and all choices as one."""
+def answers_of_completion(completion: Json, asked: Answer) -> list[Answer]:
+    """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one."""
     texts = ["\n\n".join(texts_of(choice)) for choice in completion["choices"]]
-    return [Answer(f"{completion['id']}-{number}", text, question, (), turns)
+    return [replace(asked, id=f"{completion['id']}-{number}", answer=text)
             for number, text in enumerate(and_together(texts))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
@@ -10,7 +11,8 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.core.records import Answer, Code, Public, Turn
+from discreet.core.records import Asker, Code, Origin, Turn
+from discreet.serve.doors.declared import ASKER, Declaration, Passage, UserHeader, asked, end_user
 from discreet.serve.gate import Act, Gate, Outcome, details, length_of
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import Error, RefusedError, answers_of
@@ -22,32 +24,28 @@ class CheckedTurn(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     role: str = Field(max_length=100)
     content: str
-
-
-class Passage(BaseModel):
-    """A retrieved passage; quoting one that is `public` is no leak."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    text: str
-    public: bool = False
-
-    def plain(self) -> str:
-        """The passage as an Answer holds it."""
-        return Public(self.text) if self.public else self.text
+    origin: Origin | None = Field(None, description="That of retrieved text or of the result of a tool; by default the "
+                                                    "role decides. It only withdraws consent.")
 
 
 class Check(BaseModel):
-    """Texts to judge: one answer, or several that go out together. `model` finds the guard where the path names none;
-    `question` and `conversation` hold what the user said: attributes that stand there are no leaks. `sources` are the
-    passages that were retrieved: what the policy says of quotes of them applies."""
+    """Texts to judge: one answer, or several that go out together. `model` finds the guard where the path names none.
+
+    What users say of themselves, or of somebody whom they bring, is no leak: `user_words` declares what the user typed,
+    and `asker` that the user is the person whom the records describe, for a key that may declare. `question` and
+    `conversation` are messages as the model got them: undeclared. `sources` are the passages that were retrieved: what
+    the policy says of quotes of them applies, and their words are nobody's consent."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     text: str | Annotated[list[str], Field(min_length=1)]
-    question: str | None = None
+    user_words: str | None = Field(None, description="What the user typed; for a key that may declare.")
+    asker: Asker = Field("unknown", description=ASKER)
+    question: str | None = Field(None, description="The last user message as the model got it.")
     conversation: list[CheckedTurn] = []
     sources: list[str | Passage] = []
     conversation_id: str | None = Field(None, min_length=1, max_length=200, description="What earlier answers of this "
                                         "conversation told counts too; one of the key's own.")
+    user: str | None = Field(None, description="The end user: facts that were withheld from them are remembered.")
     model: str | None = Field(None, max_length=200)
     review: bool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
 
@@ -83,14 +81,15 @@ def router(gate: Gate) -> APIRouter:
     statuses = {**answers_of(404), 503: {"model": Checked | Error, "description": "Not ready, or not judged."}}
 
     @routes.post("/v1/check", responses=statuses, response_model=Checked)
-    async def check(body: Annotated[Check, Body()], caller: CallerOf) -> JSONResponse:
+    async def check(body: Annotated[Check, Body()], caller: CallerOf, user: UserHeader = None) -> JSONResponse:
         """Judge texts by the guard of the key, of `model`, or the default."""
-        return await _check(gate, caller, body, None)
+        return await _check(gate, caller, body, None, user)
 
     @routes.post("/v1/check/{guard}", responses=statuses, response_model=Checked)
-    async def check_by(guard: Name, body: Annotated[Check, Body()], caller: CallerOf) -> JSONResponse:
+    async def check_by(guard: Name, body: Annotated[Check, Body()], caller: CallerOf,
+                       user: UserHeader = None) -> JSONResponse:
         """Judge texts by a guard."""
-        return await _check(gate, caller, body, guard)
+        return await _check(gate, caller, body, guard, user)
 
     @routes.get("/v1/tickets/{ticket}", responses=answers_of(404), response_model=Ticket)
     async def ticket(ticket: Annotated[str, InPath(max_length=100)], caller: CallerOf,
@@ -102,22 +101,22 @@ def router(gate: Gate) -> APIRouter:
     return routes
 
 
-async def _check(gate: Gate, caller: Caller, body: Check, path: str | None) -> JSONResponse:
+async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user: str | None) -> JSONResponse:
     guard = gate.route(caller, body.model, path)
     texts = [body.text] if isinstance(body.text, str) else body.text
     limits = gate.settings.limits
     if len(texts) > limits.texts:
         raise RefusedError(413, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")
-    turns = tuple(Turn(turn.role, turn.content) for turn in body.conversation)
-    sources = tuple(one if isinstance(one, str) else one.plain() for one in body.sources)
-    request = uuid4().hex
-    answers = [Answer(f"{request}-{number}", text, body.question, sources, turns) for number, text in enumerate(texts)]
+    turns = tuple(Turn(turn.role, turn.content, turn.origin) for turn in body.conversation)
+    declared = Declaration(user_words=body.user_words, sources=body.sources, asker=body.asker)
+    given, request = asked(caller, declared, body.question, turns), uuid4().hex
+    answers = [replace(given, id=f"{request}-{number}", answer=text) for number, text in enumerate(texts)]
     if (longest := max(map(length_of, answers))) > limits.text_chars:
         raise RefusedError(413, "too_long", f"{longest:,} characters with question, sources and conversation; "
                            f"expected at most {limits.text_chars:,}")
     payload = {"texts": texts} if body.review else None
     outcome = await gate.decide(caller, guard, answers, payload=payload, door="check",
-                                conversation=body.conversation_id)
+                                conversation=body.conversation_id, user=end_user(user, body.user))
     return answer_of(request, guard, caller, outcome)
 
 

@@ -1,19 +1,21 @@
 """LiteLLM's Generic Guardrail API: its proxy sends texts, and passes them on or raises. Reason codes only.
 
-What a model answers is judged; requests pass, for they are the user's own words. 503 where an answer could not be
+What a model answers is judged; requests pass, because only answers are judged. 503 where an answer could not be
 judged: LiteLLM counts that as unreachable and does what `unreachable_fallback` says.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.core.records import Answer
-from discreet.serve.doors.chat import MalformedError, strings, turns_of
+from discreet.serve.doors.chat import MalformedError, strings
+from discreet.serve.doors.declared import Declaration, UserHeader, asked, end_user
+from discreet.serve.doors.messages import asked_of
 from discreet.serve.gate import Gate, not_judged
 from discreet.serve.keys import CallerOf
 from discreet.serve.limits import RefusedError, answers_of
@@ -39,6 +41,7 @@ class Asked(BaseModel):
     images: list[Any] | None = None
     tool_calls: list[Any] | None = None
     structured_messages: list[dict[str, Any]] | None = None
+    request_data: dict[str, Any] | None = None
     model: str | None = Field(None, max_length=200)
     additional_provider_specific_params: Settings | None = None
 
@@ -56,7 +59,7 @@ def router(gate: Gate) -> APIRouter:
     routes = APIRouter(tags=["litellm"])
 
     @routes.post(PATH, responses=answers_of(404), response_model=Said, response_model_exclude_none=True)
-    async def guardrail(body: Annotated[Asked, Body()], caller: CallerOf) -> Said:
+    async def guardrail(body: Annotated[Asked, Body()], caller: CallerOf, user: UserHeader = None) -> Said:
         """Judge what a model answered: texts and the arguments of its tool calls, as one answer."""
         params = body.additional_provider_specific_params or Settings()
         guard = gate.route(caller, body.model, params.guard)
@@ -71,9 +74,13 @@ def router(gate: Gate) -> APIRouter:
             raise RefusedError(503, "privacy/not_judged", "a tool call is nested too deeply to be judged") from None
         if not any(part.strip() for part in parts):
             return Said(action="NONE", texts=texts)
-        question, turns = turns_of(body.structured_messages or [])
-        outcome = await gate.decide(caller, guard, [Answer(uuid4().hex, "\n\n".join(parts), question, (), turns)],
-                                    payload={"texts": texts} if params.review else None, door="litellm")
+        try:
+            given = asked(caller, Declaration(), *asked_of(body.structured_messages or []))
+        except MalformedError:
+            raise RefusedError(503, "privacy/not_judged", "a message is nested too deeply to be read") from None
+        whose = end_user(user, (body.request_data or {}).get("user_api_key_end_user_id") or None)
+        outcome = await gate.decide(caller, guard, [replace(given, id=uuid4().hex, answer="\n\n".join(parts))],
+                                    payload={"texts": texts} if params.review else None, door="litellm", user=whose)
         if outcome.action == "failed":
             raise not_judged(outcome.code)
         if outcome.action == "pass":

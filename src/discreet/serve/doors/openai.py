@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
@@ -21,8 +21,17 @@ from discreet.core.records import Answer
 from discreet.serve.doors import chat
 from discreet.serve.doors.chat import CATEGORIES, Json
 from discreet.serve.doors.check import Name
+from discreet.serve.doors.declared import (
+    Declaration,
+    UserHeader,
+    WordsHeader,
+    asked,
+    end_user,
+    with_header,
+)
+from discreet.serve.doors.messages import asked_of, strings_of
 from discreet.serve.doors.upstream import Upstream, malformed
-from discreet.serve.gate import Gate, Outcome, details, not_judged
+from discreet.serve.gate import Gate, Outcome, details, length_of, not_judged
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import RefusedError, answers_of
 from discreet.serve.telemetry import crash
@@ -35,8 +44,12 @@ CONVERSATION = "x-discreet-conversation"
 """The header that names the conversation of a completion: what its earlier answers told counts too."""
 
 
+OURS = ("moderation", "discreet")
+"""Fields of a request that the model does not get."""
+
+
 class Completion(BaseModel):
-    """A request for a completion. Everything but `moderation` goes to the model as it is."""
+    """A request for a completion. Everything but `moderation` and `discreet` goes to the model as it is."""
 
     model_config = ConfigDict(extra="allow")
     model: str = Field(max_length=200)
@@ -45,6 +58,10 @@ class Completion(BaseModel):
     stream_options: dict[str, Any] | None = None
     tools: list[dict[str, Any]] | None = None
     functions: list[dict[str, Any]] | None = None
+    documents: Any = None
+    user: Any = None
+    safety_identifier: Any = None
+    discreet: Declaration | None = None
 
 
 class Part(BaseModel):
@@ -80,17 +97,15 @@ class Proxied:
     caller: Caller
     guard: str
     body: Json
+    asked: Answer
     conversation: str | None = None
+    user: str | None = None
 
     async def reply(self) -> Reply:
         """The answer, judged. Raises RefusedError where there is none or it could not be judged."""
         given = self.gate.settings.upstream
         assert given is not None
-        question, turns = chat.turns_of(self.body["messages"])
-        said = len(question or "") + sum(len(turn.text) for turn in turns)
-        if said > (most := self.gate.settings.limits.text_chars):
-            raise RefusedError(413, "too_long", f"{said:,} characters of messages; expected at most {most:,}")
-        body = {name: value for name, value in self.body.items() if name != "moderation" and value is not None}
+        body = {name: value for name, value in self.body.items() if name not in OURS and value is not None}
         spent: Json = {}
         for left in range(given.retries, -1, -1):
             completion = self._cleaned(await self.upstream.complete(body))
@@ -100,8 +115,8 @@ class Proxied:
                 self.gate.passed_silently(self.caller, self.guard, "openai")
                 return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
             outcome = await self.gate.decide(
-                self.caller, self.guard, chat.answers_of_completion(completion, question, turns), payload=completion,
-                door="openai", conversation=self.conversation)
+                self.caller, self.guard, chat.answers_of_completion(completion, self.asked), payload=completion,
+                door="openai", conversation=self.conversation, user=self.user)
             if outcome.action != "block" or not left:
                 break
             body = {**body, "messages": [{"role": "system", "content": given.again}, *self.body["messages"]]}
@@ -183,38 +198,54 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
     statuses = answers_of(404, 502, 504)
 
     @routes.post("/v1/chat/completions", responses=statuses, response_model=None)
-    async def completions(body: Annotated[Completion, Body()], caller: CallerOf, request: Request) -> Response:
+    async def completions(body: Annotated[Completion, Body()], caller: CallerOf, request: Request,
+                          words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model; the answer is judged by the guard of the key, of `model`, or the default."""
-        return await _completed(gate, upstream, caller, body, None, request)
+        return await _completed(_proxied(gate, upstream, caller, body, None, request, words, user), request)
 
     @routes.post("/guards/{guard}/v1/chat/completions", responses=statuses, response_model=None)
-    async def completions_by(guard: Name, body: Annotated[Completion, Body()], caller: CallerOf,
-                             request: Request) -> Response:
+    async def completions_by(guard: Name, body: Annotated[Completion, Body()], caller: CallerOf, request: Request,
+                             words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model; the answer is judged by a guard."""
-        return await _completed(gate, upstream, caller, body, guard, request)
+        return await _completed(_proxied(gate, upstream, caller, body, guard, request, words, user), request)
 
     return routes
 
 
-async def _completed(gate: Gate, upstream: Upstream, caller: Caller, body: Completion, path: str | None,
-                     request: Request) -> Response:
+def _proxied(gate: Gate, upstream: Upstream, caller: Caller, body: Completion, path: str | None,
+             request: Request, words: list[str] | None, user: str | None) -> Proxied:
+    """The request, with what it declares. Raises RefusedError before anything is sent to the model."""
     conversation = request.headers.get(CONVERSATION)
     if conversation is not None and not 1 <= len(conversation) <= 200:
         raise RefusedError(422, "invalid", f"{CONVERSATION} has {len(conversation)} characters; expected 1 to 200")
-    proxied = Proxied(gate, upstream, caller, gate.route(caller, body.model, path), body.model_dump(exclude_unset=True),
-                      conversation)
+    guard = gate.route(caller, body.model, path)
+    declared = with_header(body.discreet or Declaration(), words or [])
+    try:
+        given = asked(caller, declared, *asked_of(body.messages))
+        retrieved = tuple(strings_of(body.documents))
+    except chat.MalformedError:
+        raise RefusedError(422, "too_deep", "a message is nested too deeply to be read") from None
+    given = replace(given, sources=given.sources + retrieved)
+    if (said := length_of(given)) > (most := gate.settings.limits.text_chars):
+        raise RefusedError(413, "too_long", f"{said:,} characters of messages and sources; expected at most {most:,}")
+    return Proxied(gate, upstream, caller, guard, body.model_dump(exclude_unset=True), given, conversation,
+                   end_user(user, body.safety_identifier, body.user))
+
+
+async def _completed(proxied: Proxied, request: Request) -> Response:
+    gate, caller, body = proxied.gate, proxied.caller, proxied.body
     work = asyncio.create_task(proxied.reply())
     # After the body, the next that is received is that the caller has gone.
     gone = asyncio.ensure_future(request.receive())
     try:  # What is there soon has its own status and headers, streamed too.
-        await asyncio.wait({work, gone}, timeout=gate.settings.keep_alive_s if body.stream else None,
+        await asyncio.wait({work, gone}, timeout=gate.settings.keep_alive_s if body.get("stream") else None,
                            return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
         work.cancel()
         raise
     finally:
         gone.cancel()
-    if not body.stream:
+    if not body.get("stream"):
         if not work.done():  # Nobody waits any more: the model need not go on.
             work.cancel()
             gate.telemetry.event("caller_gone", {"caller": caller.id, "guard": proxied.guard, "door": "openai"})

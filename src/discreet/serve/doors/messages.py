@@ -1,0 +1,108 @@
+"""The messages of a request as turns with an origin, and the question among them. Pure functions of JSON.
+
+Only untyped text of a user message can be the user's own words. Typed parts (documents, search results, results of
+tools) are turns of their own, whose origin can only withdraw consent. Types: those of OpenAI, Anthropic, MCP, and of
+LiteLLM's guardrails.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from discreet.core.records import Origin, Turn
+from discreet.serve.doors.chat import MalformedError
+
+ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+SPOKEN = ("text", "input_text", "output_text", "refusal", "query")
+"""Types of parts whose text is that of the message itself."""
+RETRIEVED = ("document", "search_result", "file", "input_file", "resource", "grounding_source", "guarded_text")
+TOOLS = ("tool_result", "tool_output", "call_output")
+"""How the types of results of tools end: `tool_result`, `web_search_tool_result`, `function_call_output`."""
+MEDIA = ("image", "image_url", "input_image", "audio", "input_audio", "video")
+_NO_TEXT = frozenset(("type", "role", "id", "tool_use_id", "tool_call_id", "call_id", "file_id", "media_type",
+                      "mimeType", "blob", "file_data", "signature", "encrypted_content", "cache_control",
+                      "annotations"))
+"""Fields of a part that hold ids, kinds and bytes."""
+_BYTES = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,")
+_DEEPEST = 30
+_ORIGINS: dict[str, Origin] = {"assistant": "answer", "system": "system", "developer": "system"}
+"""The origin of other parts of a message by its role."""
+
+
+def asked_of(messages: Sequence[Mapping[str, Any]]) -> tuple[str | None, tuple[Turn, ...]]:
+    """The question, and the other turns in their order.
+
+    The question is the text of the last user message that has one. Where messages follow it, as with an agent whose
+    tools answered, it stands in its place among the turns instead, and the question is None: text that came after the
+    user's words does not withdraw them. MalformedError where a message is nested too deeply.
+    """
+    turns = [turn for message in messages for turn in turns_of(message)]
+    last = max((i for i, turn in enumerate(turns) if turn.role == "user" and turn.origin is None), default=None)
+    if last is None or last < len(turns) - 1:
+        return None, tuple(turns)
+    return turns[last].text, tuple(turns[:last])
+
+
+def turns_of(message: Mapping[str, Any]) -> Iterator[Turn]:
+    """The typed parts of a message, then its own text, joined by blank lines; a turn without text is left out."""
+    role = message.get("role")
+    role = role if role in ROLES else ""
+    kind = _origin(message.get("type"))
+    if role in ("tool", "function") or kind == "tool":
+        kind = "tool"
+    if kind is not None:
+        fields = [message.get(name) for name in ("content", "text", "output", "result", "results")]
+        yield from _turn(role or kind, list(strings_of(fields)), kind)
+        return
+    content = message.get("content")
+    spoken: list[str] = []
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str) and part is content:
+            spoken.append(part)
+        elif isinstance(part, Mapping) and part.get("type") in SPOKEN and (text := _text(part)) is not None:
+            spoken.append(text)
+        elif isinstance(part, Mapping) and (origin := _origin(part.get("type"))) is not None:
+            yield from _turn(role, list(strings_of(part)), origin)
+        else:
+            yield from _turn(role, list(strings_of(part)), _ORIGINS.get(role, "unknown"))
+    yield from _turn(role, spoken, None)
+
+
+def _origin(kind: Any) -> Origin | None:
+    """The origin of a typed part, None for another type."""
+    if not isinstance(kind, str):
+        return None
+    if kind.endswith(TOOLS):
+        return "tool"
+    return "retrieved" if kind in RETRIEVED else None
+
+
+def _turn(role: str, texts: Sequence[str], origin: Origin | None) -> Iterator[Turn]:
+    text = "\n\n".join(text for text in texts if text.strip())
+    if text:
+        yield Turn(role, text, origin)
+
+
+def _text(part: Mapping[str, Any]) -> str | None:
+    text = part.get("text", part.get("refusal"))
+    return text if isinstance(text, str) else None
+
+
+def strings_of(value: Any, deepest: int = _DEEPEST) -> Iterator[str]:
+    """Every text at or below a part of a request, but ids, kinds, images and bytes. MalformedError where it is nested
+    too deeply."""
+    if deepest == 0:
+        raise MalformedError("too_deep")
+    if isinstance(value, str):
+        if not _BYTES.match(value):
+            yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from strings_of(one, deepest - 1)
+    elif isinstance(value, Mapping) and value.get("type") not in MEDIA:
+        for name, one in value.items():
+            bytes_of = name == "data" and value.get("type") == "base64"
+            if not bytes_of and name not in _NO_TEXT:
+                yield from strings_of(one, deepest - 1)

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.serve.conftest import BREAKS, LITIGATOR, Start
+from tests.serve.conftest import BREAKS, LITIGATOR, Service, Start
 
 from discreet.guard.conversation import Told
 from discreet.serve.conversations import Conversations
@@ -45,36 +45,61 @@ def test_observed_answers_went_out_and_broken_ones_did_not(start: Start) -> None
         assert (found["action"], found["code"]) == ("pass", code)
 
 
-AGAIN = "X makes a home where Omaha lies. Litigators ask this."
+AGAIN = "She asks what fifty-two litigators ask where Omaha lies."
+"""Three of the four facts of LITIGATOR, and all of SHORT; safe by itself."""
+SHORT = "The patient is a 52-year-old litigator from Omaha."
 
 
-@pytest.mark.parametrize(("given", "same", "other_key", "other_conversation"), [
-    ({}, True, False, True), ({"per": "guard"}, True, True, True), ({"per": "conversation"}, True, False, False),
-    ({"enabled": False}, False, False, False), ({"facts": 3}, False, False, False),
-    ({"expires_s": 1e-9}, False, False, False),
-])
-def test_what_restates_a_withheld_answer_is_held(start: Start, given: dict[str, Any], same: bool, other_key: bool,
-                                                 other_conversation: bool) -> None:
+def held(service: Service, text: str, role: str = "caller", **named: Any) -> bool:
+    """Whether a text is withheld; `named` says of which conversation or user."""
+    return bool(service.ask("/v1/check", {"text": text, **named}, role).json()["code"] != "ok")
+
+
+@pytest.mark.parametrize(("given", "facts", "whole"), [
+    ({}, True, True), ({"enabled": False}, False, False), ({"facts": 4}, False, False),
+    ({"expires_s": 1e-9}, False, False)])
+@pytest.mark.parametrize("name", ["conversation_id", "user"])
+def test_single_facts_count_for_whom_the_request_names_and_whole_answers_for_the_key(
+        start: Start, given: dict[str, Any], facts: bool, whole: bool, name: str) -> None:
     service = start(withheld=given)
-
-    def held(text: str, conversation: str, role: str = "caller") -> bool:
-        found = service.ask("/v1/check", {"text": text, "conversation_id": conversation}, role).json()
-        return bool(found["code"] != "ok")
-
-    assert [held(AGAIN, "a"), held(LITIGATOR, "b")] == [False, True]
-    assert [held(AGAIN, "b"), held(AGAIN, "c", "operator"), held(AGAIN, "d")] == [same, other_key, other_conversation]
-    held_in_all = same + other_key + other_conversation
-    assert ('discreet_restated_total{guard="medical"} ' + f"{held_in_all:.1f}" in service.gate.telemetry.metrics.page(
-        ).decode()) == bool(held_in_all)
+    assert [held(service, AGAIN, **{name: "a"}), held(service, LITIGATOR, **{name: "b"})] == [False, True]
+    assert [held(service, AGAIN, **{name: one}) for one in ("b", "c")] == [facts, False]
+    assert [held(service, AGAIN), held(service, AGAIN, "operator", **{name: "b"})] == [False, False]
+    assert held(service, SHORT, **{name: "e"})
+    assert [held(service, AGAIN, **{name: "d"}), held(service, AGAIN), held(service, AGAIN, "operator")] == [
+        whole, whole, False]
+    restated = facts + 2 * whole
+    assert ('discreet_restated_total{guard="medical"} ' + f"{restated:.1f}" in service.gate.telemetry.metrics.page(
+        ).decode()) == bool(restated)
     assert "Omaha" not in service.log.getvalue()
 
 
-def test_memories_are_bounded(start: Start) -> None:
-    service = start(withheld={"per": "conversation", "memories": 1})
-    for conversation in ("a", "b"):
-        service.ask("/v1/check", {"text": LITIGATOR, "conversation_id": conversation})
-    assert len(service.gate.withheld) == 1
-    assert service.ask("/v1/check", {"text": AGAIN, "conversation_id": "a"}).json()["code"] == "ok"
+def test_a_new_name_in_the_same_conversation_resets_nothing(start: Start) -> None:
+    service = start()
+    assert held(service, LITIGATOR, conversation_id="a", user="jane")
+    assert held(service, AGAIN, conversation_id="a", user="john")
+    assert held(service, AGAIN, conversation_id="b", user="jane")
+    assert not held(service, AGAIN, conversation_id="c", user="jack")
+
+
+def test_memories_are_bounded_and_names_of_users_push_out_no_key(start: Start) -> None:
+    service = start(withheld={"memories": 1})
+    for user in ("jane", "john"):
+        assert held(service, LITIGATOR, user=user)
+    assert len(service.gate.withheld) == 2
+    assert [held(service, AGAIN, user="jane"), held(service, AGAIN, user="john")] == [False, True]
+    assert held(service, SHORT, user="jack")
+    assert held(service, AGAIN, user="jane")
+    assert "jane" not in repr(service.gate.withheld.__dict__)
+
+
+@pytest.mark.parametrize(("headers", "body"), [
+    ({"x-discreet-user": "jane"}, {}), ({"x-discreet-user": "jane"}, {"user": "john"}), ({}, {"user": "jane"})])
+def test_who_names_the_end_user(start: Start, headers: dict[str, str], body: dict[str, Any]) -> None:
+    service = start()
+    assert held(service, LITIGATOR, user="jane")
+    sent = headers | {"Authorization": f"Bearer {service.tokens['caller']}"}
+    assert service.client.post("/v1/check", json={"text": AGAIN, **body}, headers=sent).json()["code"] != "ok"
 
 
 def test_no_text_of_it_in_the_memory_or_the_log(start: Start) -> None:

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from discreet.core.records import Answer
 from discreet.guard.conversation import Told
@@ -23,6 +24,8 @@ from discreet.serve.settings import Settings
 
 Key = tuple[str, str, str]
 """The caller's id, the guard and the id of the conversation."""
+Scope = tuple[str, str, str, str]
+"""The caller's id, the guard, "conversation" or "user", and its id."""
 
 
 @dataclass(slots=True)
@@ -80,32 +83,51 @@ class Conversations:
 
 
 class Memories:
-    """What was withheld from each key, conversation or guard, as the settings say."""
+    """What was withheld from each key, and from each conversation and end user whom its requests name.
+
+    A memory of a key takes whole answers: all facts that were withheld of one, whoever is told them again. So a new
+    name of a user resets nothing. Single facts count within the conversation, and for the end user, that the request
+    names: many who know nothing of each other share a key.
+    """
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings, self._clock = settings.withheld, clock
-        self._kept: OrderedDict[Key, Withheld] = OrderedDict()
+        self._keys: OrderedDict[tuple[str, str], Withheld] = OrderedDict()
+        self._named: OrderedDict[Scope, Withheld] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._keys) + len(self._named)
 
-    async def judge(self, key: Key, answers: Sequence[Answer], judgements: Sequence[Judgement]
-                    ) -> tuple[Judgement, ...]:
-        """The judgements on answers that go out together, in order, with what was withheld before; `key` is the
-        caller's id, the guard, and the id of the conversation or nothing."""
-        given = self._settings
-        if not given.enabled:
+    async def judge(self, caller: str, guard: str, answers: Sequence[Answer], judgements: Sequence[Judgement], *,
+                    conversation: str | None = None, user: str | None = None) -> tuple[Judgement, ...]:
+        """The judgements on answers that go out together, in order, with what was withheld before. `conversation` and
+        `user` are the ids that the request names."""
+        if not self._settings.enabled:
             return tuple(judgements)
-        caller, guard, conversation = key
-        whose = ("" if given.per == "guard" else caller, guard, conversation if given.per == "conversation" else "")
-        memory = self._kept.get(whose)
-        if memory is None:
-            if all(one.verdict.action in ("safe", "failed") for one in judgements):
-                return tuple(judgements)  # Nothing was withheld, and nothing is.
-            memory = self._kept[whose] = Withheld(expires_s=given.expires_s, most=given.most, facts=given.facts,
-                                                  clock=self._clock)
-        self._kept.move_to_end(whose)
-        while len(self._kept) > given.memories:
-            self._kept.popitem(last=False)
-        judged = await asyncio.to_thread(lambda: [*map(memory.judge, answers, judgements)])
-        return tuple(judged)
+        fresh = any(one.verdict.action in ("flag", "abstain") for one in judgements)
+        memories = [self._memory(self._keys, (caller, guard), whole=True, fresh=fresh)]
+        memories += [self._memory(self._named, (caller, guard, kind, name), whole=False, fresh=fresh)
+                     for kind, name in (("conversation", conversation), ("user", user)) if name is not None]
+        there = [one for one in memories if one is not None]
+        return tuple(await asyncio.to_thread(
+            lambda: [_judged(there, *pair) for pair in zip(answers, judgements, strict=True)]))
+
+    def _memory(self, kept: OrderedDict[Any, Withheld], whose: tuple[str, ...], *, whole: bool,
+                fresh: bool) -> Withheld | None:
+        """The memory of a scope; None where nothing was withheld there, and nothing is (`fresh`)."""
+        given = self._settings
+        if whose not in kept:
+            if not fresh:
+                return None
+            kept[whose] = Withheld(expires_s=given.expires_s, most=given.most, facts=given.facts, whole=whole,
+                                   clock=self._clock)
+        kept.move_to_end(whose)
+        while len(kept) > given.memories:
+            kept.popitem(last=False)
+        return kept[whose]
+
+
+def _judged(memories: Sequence[Withheld], answer: Answer, judgement: Judgement) -> Judgement:
+    """The judgement with what any of the memories holds; each remembers the guard's own."""
+    found = [one.judge(answer, judgement) for one in memories]
+    return next((one for one in found if one is not judgement), judgement)

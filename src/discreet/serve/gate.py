@@ -18,6 +18,7 @@ from discreet.serve.conversations import Conversations, Memories, Remembered
 from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError
 from discreet.serve.settings import Settings
+from discreet.serve.shadow import EVENT, facts_of
 from discreet.serve.telemetry import Telemetry
 from discreet.serve.workers import Workers
 
@@ -44,6 +45,18 @@ class Outcome:
     policy: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asked for a decision, of which guard, through which door, and whom the request names."""
+
+    caller: Caller
+    guard: str
+    door: str
+    request: str
+    conversation: str | None = None
+    user: str | None = None
+
+
 class Gate:
     """Judges by the workers, opens tickets in the queue, counts and logs what it decides."""
 
@@ -54,7 +67,8 @@ class Gate:
         self.conversations, self.withheld = Conversations(settings), Memories(settings)
 
     async def decide(self, caller: Caller, guard: str, answers: Sequence[Answer], *,
-                     payload: Mapping[str, Any] | None = None, door: str, conversation: str | None = None) -> Outcome:
+                     payload: Mapping[str, Any] | None = None, door: str, conversation: str | None = None,
+                     user: str | None = None) -> Outcome:
         """What to do with answers that go out together: the worst of them decides. Never raises for what they hold.
 
         Observing, the action is "pass" whatever `would` says. Enforcing, a flag is blocked, or becomes a ticket where
@@ -62,28 +76,26 @@ class Gate:
         caller receives if it is released, and is blocked otherwise. An answer that could not be judged is "failed":
         neither passed nor blocked for what it says. So is nothing at all, and what is over the limits. With the id of a
         `conversation` of this caller what its earlier answers told counts too; RefusedError where it cannot. A safe
-        answer that restates one which was withheld is an abstention.
+        answer that restates one which was withheld from the caller, the conversation or the `user` is an abstention.
         """
+        asked = Asked(caller, guard, door, uuid4().hex, conversation, user)
         if conversation is None:
-            return await self._decide(caller, guard, answers, payload, door, None, "")
+            return await self._decide(asked, answers, payload, None)
         async with self.conversations.turn((caller.id, guard, conversation)) as remembered:
-            return await self._decide(caller, guard, answers, payload, door, remembered, conversation)
+            return await self._decide(asked, answers, payload, remembered)
 
-    async def _decide(self, caller: Caller, guard: str, answers: Sequence[Answer], payload: Mapping[str, Any] | None,
-                      door: str, remembered: Remembered | None, conversation: str) -> Outcome:
+    async def _decide(self, asked: Asked, answers: Sequence[Answer], payload: Mapping[str, Any] | None,
+                      remembered: Remembered | None) -> Outcome:
         started = time.perf_counter()
-        request = uuid4().hex
-        with self.telemetry.tracing.span("discreet.decide", guard=guard, door=door, request=request,
+        caller, guard = asked.caller, asked.guard
+        with self.telemetry.tracing.span("discreet.decide", guard=guard, door=asked.door, request=asked.request,
                                          answers=len(answers)) as span:
             if remembered is None:
                 judgements = tuple(await asyncio.gather(*(self._judge(guard, one) for one in answers)))
             else:
                 turns = await self._turns(guard, answers, remembered.told)
                 judgements = tuple(one.judgement for one in turns)
-            alone, judgements = judgements, await self.withheld.judge((caller.id, guard, conversation), answers,
-                                                                      judgements)
-            if restated := sum(one is not other for one, other in zip(alone, judgements, strict=True)):
-                self.telemetry.metrics.restated.labels(guard).inc(restated)
+            judgements = await self._restated(asked, answers, judgements)
             code, worst = worst_of(judgements)
             would: Act = "pass" if code == "ok" else "failed" if code == "privacy/not_judged" else "block"
             ticket = None
@@ -102,14 +114,31 @@ class Gate:
             if remembered is not None and turns:
                 # One that waits for a reviewer may go out, and is remembered as if it had.
                 remembered.told = turns[-1].shown if outcome.action in ("pass", "pending") else turns[0].held
-            self._count(caller, guard, door, request, outcome, observes, time.perf_counter() - started)
+            self._count(asked, outcome, observes, time.perf_counter() - started)
+            if observes and would != "pass" and worst is not None:
+                await self._would_withhold(asked, answers[judgements.index(worst)], worst)
             if span is not None:
                 span.set_attributes({"discreet.action": outcome.action, "discreet.code": code})
         return outcome
 
     def passed_silently(self, caller: Caller, guard: str, door: str) -> None:
         """Count an answer without any text: nothing is said to anybody, and nothing can be judged."""
-        self._count(caller, guard, door, uuid4().hex, Outcome("pass", "ok", (), None, "pass", guard), False, 0.0)
+        self._count(Asked(caller, guard, door, uuid4().hex), Outcome("pass", "ok", (), None, "pass", guard), False, 0.0)
+
+    async def _restated(self, asked: Asked, answers: Sequence[Answer], alone: Sequence[Judgement]
+                        ) -> tuple[Judgement, ...]:
+        """The judgements with what was withheld before."""
+        judgements = await self.withheld.judge(asked.caller.id, asked.guard, answers, alone,
+                                               conversation=asked.conversation, user=asked.user)
+        if restated := sum(one is not other for one, other in zip(alone, judgements, strict=True)):
+            self.telemetry.metrics.restated.labels(asked.guard).inc(restated)
+        return judgements
+
+    async def _would_withhold(self, asked: Asked, answer: Answer, judgement: Judgement) -> None:
+        """Write down why enforcing would withhold what goes out together: the judgement that decides."""
+        facts = await asyncio.to_thread(facts_of, answer, judgement)
+        self.telemetry.event(EVENT, {"request": asked.request, "caller": asked.caller.id, "guard": asked.guard,
+                                     "door": asked.door, **facts})
 
     async def _turns(self, guard: str, answers: Sequence[Answer], told: Told) -> list[Turn]:
         """Answers that go out together, each with what those before it tell."""
@@ -146,7 +175,7 @@ class Gate:
             assert worst is not None
             return await asyncio.to_thread(
                 self.queue.open, caller=caller.id, guard=guard, code=code, policy=worst.verdict.policy,
-                texts=[one.answer for one in answers], question=answers[0].question,
+                texts=[one.answer for one in answers], question=question_of(answers[0]),
                 verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
                 findings=findings, payload=payload)
         except Exception as error:
@@ -159,18 +188,18 @@ class Gate:
         self.telemetry.metrics.queue_errors.labels(operation).inc()
         self.telemetry.event("queue_error", {"operation": operation, "kind": type(error).__name__})
 
-    def _count(self, caller: Caller, guard: str, door: str, request: str, outcome: Outcome, observes: bool,
-               seconds: float) -> None:
+    def _count(self, asked: Asked, outcome: Outcome, observes: bool, seconds: float) -> None:
         metrics = self.telemetry.metrics
-        metrics.decisions.labels(guard, door, outcome.action, outcome.code).inc()
+        metrics.decisions.labels(asked.guard, asked.door, outcome.action, outcome.code).inc()
         if observes:
             metrics.observed.labels(outcome.policy).inc()
             if outcome.would != "pass":
                 metrics.would_hold.labels(outcome.policy, outcome.code, outcome.would).inc()
         self.telemetry.event("decision", {
-            "request": request, "caller": caller.id, "guard": guard, "door": door, "action": outcome.action,
-            "code": outcome.code, "would": outcome.would, "policy": outcome.policy, "ticket": outcome.ticket,
-            "n": len(outcome.judgements), "ms": round(seconds * 1000, 1)})
+            "request": asked.request, "caller": asked.caller.id, "guard": asked.guard, "door": asked.door,
+            "action": outcome.action, "code": outcome.code, "would": outcome.would, "observes": observes,
+            "policy": outcome.policy, "ticket": outcome.ticket, "n": len(outcome.judgements),
+            "ms": round(seconds * 1000, 1)})
 
     def route(self, caller: Caller, model: str | None, path: str | None) -> str:
         """Which guard judges: that of the path, of the caller's key, of the model's name, or the default.
@@ -232,8 +261,14 @@ def not_judged(code: str = "privacy/not_judged", what: str = "the answer") -> Re
 
 def length_of(answer: Answer) -> int:
     """Characters of an answer with everything that is read with it."""
-    return (len(answer.answer) + len(answer.question or "") + sum(map(len, answer.sources))
-            + sum(len(turn.text) for turn in answer.conversation))
+    return (len(answer.answer) + len(answer.question or "") + len(answer.user_words or "")
+            + sum(map(len, answer.sources)) + sum(len(turn.text) for turn in answer.conversation))
+
+
+def question_of(answer: Answer) -> str | None:
+    """What a reviewer reads as the question: the words that were declared, else the last user message."""
+    asked = [turn.text for turn in answer.conversation if turn.role == "user" and turn.origin is None]
+    return answer.user_words or answer.question or (asked[-1] if asked else None)
 
 
 WORST: tuple[Code, ...] = ("privacy/direct", "privacy/contextual", "privacy/verbatim", "privacy/not_judged",

@@ -126,13 +126,12 @@ class WithheldSettings(_Part):
     """What is remembered of answers that were not safe, against rewriting until one passes; see docs/serve.md."""
 
     enabled: bool = Field(True, description="An answer that tells the facts of a withheld one again goes to review.")
-    per: Literal["conversation", "key", "guard"] = Field(
-        "key", description="Whose withheld answers are compared: those of a conversation, of a key, or of all keys.")
     expires_s: float = Field(900, gt=0, description="Seconds after which a fact is forgotten.")
     most: int = Field(256, ge=1, description="Answers whose facts are remembered of each; the oldest goes first.")
-    memories: int = Field(1_000, ge=1, description="Keys or conversations that a process remembers; the idle longest "
-                                                   "goes first.")
-    facts: int = Field(2, ge=2, description="How many facts of one answer are told again where an answer is held.")
+    memories: int = Field(1_000, ge=1, description="Keys that a process remembers, and as many conversations and "
+                                                   "users; the idle longest goes first.")
+    facts: int = Field(2, ge=2, description="How many facts of one answer are told again, in the conversation or to "
+                                            "the user whom the request names, where an answer is held.")
 
 
 class Webhook(_Part):

@@ -18,8 +18,9 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from discreet.core.errors import DiscreetError
-from discreet.core.records import Answer, Verdict
+from discreet.core.records import Answer
 from discreet.guard.conversation import Told, Turn, judge_turn
+from discreet.guard.decide import failed
 from discreet.guard.guard import Guard, Judgement
 from discreet.serve.presets import undecided_share
 from discreet.serve.settings import GuardSettings, Probe
@@ -277,8 +278,7 @@ class Workers:
     def failed(self, guard: str, answer: str, reason: str, seconds: float | None = None) -> Judgement:
         """The judgement on an answer that could not be judged."""
         policy = self.facts[guard].policy if guard in self.facts else guard
-        return Judgement(Verdict(answer, "failed", None, None, None, (), policy, f"{reason}; the answer was not judged",
-                                 latency_ms=None if seconds is None else round(seconds * 1000, 3)))
+        return Judgement(failed(answer, policy, reason, latency_ms=seconds and round(seconds * 1000, 3)))
 
     def closed(self) -> bool:
         """Whether `close` was called."""

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from discreet.serve import keys as serve_keys
     from discreet.serve import run as serve_run
     from discreet.serve import settings as serve_settings
+    from discreet.serve import shadow as serve_shadow
     from discreet.serve.queue import audit as queue_audit
     from discreet.serve.queue import reviews as queue_reviews
     from discreet.serve.queue import tables as queue_tables

@@ -47,6 +47,8 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "serve key add": ("serve:key_add", "", "Make a key, and print its token once."),
     "serve key list": ("serve:key_list", "", "Names, roles and guards of keys."),
     "serve key remove": ("serve:key_remove", "", "Remove a key."),
+    "serve shadow": ("serve_shadow:shadow", "", "What enforcement would withhold, from the log of a service that "
+                                                "observes."),
     "serve audit": ("serve_queue:audit", "", "Check that nobody changed the audit of the review queue."),
     "serve reviews": ("serve_queue:reviews", "", "Write down what reviewers decided, for 'guard calibrate'."),
     "guard diff": ("guard_diff:diff", "", "What another guard would decide on recorded answers."),

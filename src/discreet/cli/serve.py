@@ -10,6 +10,7 @@ import typer
 from discreet.cli import library as lib
 from discreet.cli.options import DOMAINS, argument, flag, one_of, option
 from discreet.core.errors import UsageError, need
+from discreet.core.records import USER_MESSAGES, Prompts
 
 KeyFile = Annotated[Path, argument("FILE", "The file of keys.")]
 
@@ -27,8 +28,8 @@ def serve(
                                          "domain: " + DOMAINS)] = None,
     guard: Annotated[Path | None, option("DIR", "One guard, the fitted one of this folder.")] = None,
     point: Annotated[str | None, option("P", "Its operating point: conservative, balanced or strict.")] = None,
-    mode: Annotated[str | None, option("M", "enforce, or observe: everything passes, and what enforce would hold is "
-                                       "counted.")] = None,
+    shadow: Annotated[bool, flag("Observe only: everything passes, and the log says what would be withheld; read it "
+                                 "with 'discreet serve shadow'.")] = False,
     upstream: Annotated[str | None, option(
         "URL", "The OpenAI-compatible endpoint that the proxy stands in front of, such as "
         "http://127.0.0.1:8000/v1.")] = None,
@@ -56,8 +57,8 @@ def serve(
         one = {"domain": domain, "folder": guard, "point": point}
         over["guards"] = {Path(domain or str(guard)).name: {k: v for k, v in one.items() if v is not None}}
     over |= {name: value for name, value in (
-        ("mode", mode), ("hold_s", hold), ("keys", keys), ("no_auth", no_auth or None), ("host", host), ("port", port),
-        ("workers", workers), ("processes", processes)) if value is not None}
+        ("mode", "observe" if shadow else None), ("hold_s", hold), ("keys", keys), ("no_auth", no_auth or None),
+        ("host", host), ("port", port), ("workers", workers), ("processes", processes)) if value is not None}
     over |= {name: {"url": url} for name, url in (("upstream", upstream), ("queue", queue)) if url is not None}
     settings = lib.serve_settings.Settings.read(config, **over)
     guards = {name: one.load() for name, one in settings.guards.items()}
@@ -74,21 +75,36 @@ def key_add(
                                 "metrics and counts.")] = "caller",
     guard: Annotated[str | None, option("NAME", "The only guard that the key may use.")] = None,
     name: Annotated[str | None, option("NAME", "What logs call the key; random if not given.")] = None,
+    user_messages: Annotated[str, option(
+        "M", "What the application sends as user messages: words, each as the user typed it; prompt, retrieved text or "
+        "instructions with it; auto, a message that reads as a user's speech counts as typed.")] = "auto",
+    template: Annotated[list[str] | None, option(
+        "F_OR_NAME", "A prompt of the application: a file with the slots {question}, {context} and {other}, or the "
+        "name of a known prompt. May be given several times.")] = None,
+    declares: Annotated[bool, flag("The application may declare what the user typed (user_words), and that the user is "
+                                   "the person whom the records describe (asker).")] = False,
 ) -> None:
-    """Make a key, and print its token once: the file holds a hash of it."""
+    """Make a key, and print its token once: the file holds a hash of it.
+
+    What users say of themselves is no leak, so a key also says where the users' own words stand in its requests
+    (docs/provenance.md).
+    """
     _needed()
     if role not in lib.serve_keys.ROLES:
         raise UsageError(f"--role is {role[:20]!r}; expected one of {', '.join(lib.serve_keys.ROLES)}")
-    made, token = lib.serve_keys.add_key(file, role, guard, name)
+    if user_messages not in USER_MESSAGES:
+        raise UsageError(f"--user-messages is {user_messages[:20]!r}; expected one of {', '.join(USER_MESSAGES)}")
+    prompts = Prompts(user_messages, tuple(map(lib.serve_keys.template_of, template or ())))
+    made, token = lib.serve_keys.add_key(file, role, guard, name, prompts=prompts, declares=declares)
     typer.echo(f"key {made.id} ({made.role}) in {file}; its token, which is not shown again:", err=True)
     print(token)
 
 
 def key_list(file: KeyFile) -> None:
-    """Names, roles and guards of keys; no token can be shown."""
+    """Names, roles and guards of keys, and what they say of requests; no token can be shown."""
     _needed()
     for key in lib.serve_keys.list_keys(file):
-        print(f"{key.id} {key.role} {key.guard or 'every guard'}")
+        print(lib.serve_keys.described(key))
 
 
 def key_remove(file: KeyFile, name: Annotated[str, argument("NAME", "The key's name.")]) -> None:

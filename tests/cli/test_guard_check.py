@@ -122,7 +122,7 @@ class TestFolders:
         assert holding_text(tmp_path) == ["run/report.html"]
 
     def test_text_and_question_are_not_in_the_configuration(self, cli: Cli, tmp_path: Path) -> None:
-        cli(*CHECK, MARK, "--question", MARK, "--out", tmp_path / "run")
+        cli(*CHECK, MARK, "--question", MARK, "--user-words", MARK, "--out", tmp_path / "run")
         assert holding_text(tmp_path) == []
         saved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
         assert saved == {"domain": "medical", "explain": False, "fail-on-flag": False, "no-reader": False,
@@ -207,6 +207,8 @@ class TestMistakes:
         (("--input", "answers.jsonl", MARK), "TEXT and --input were given together"),
         (("--input", "answers.jsonl", "-"), "TEXT '-' and --input were given together"),
         (("--input", "answers.jsonl", "--question", MARK), "--question belongs to one TEXT"),
+        (("--input", "answers.jsonl", "--user-words", MARK), "--user-words belongs to one TEXT; in a file, put it into "
+                                                             "the column 'user_words'"),
         ((MARK, "more"), "more than one TEXT was given; expected one: put it in quotes"),
         ((), "there is nothing to judge"), ((MARK, "--config", "none.yaml"), "no such file or directory"),
         ((MARK, "--nonsense"), "No such option: --nonsense"), ((f"--A {MARK} B",), "No such option"),
@@ -268,6 +270,13 @@ class TestTheRealGuard:
         echoed = cli(*CHECK, "As a 47-year-old welder from Omaha you may take it.", "--json", "--question",
                      "I am a 47-year-old welder from Omaha. May I take aspirin?")
         assert echoed.record["action"] == "safe"
+
+    def test_only_the_users_words_are_no_leak(self, cli: Cli) -> None:
+        told, mine = "You are a 47-year-old welder from Omaha.", "I am a 47-year-old welder from Omaha. May I go?"
+        for words, action in ((["--question", mine], "safe"), (["--question", f"Notes: x.\n\n{mine}"], "flag"),
+                              (["--question", f"Notes: x.\n\n{mine}", "--user-words", mine], "safe"),
+                              (["--question", mine, "--user-words", "May I go?"], "flag")):
+            assert cli(*CHECK, told, "--json", *words).record["action"] == action
 
     @pytest.mark.parametrize(("args", "said"), [
         (["--domain", "cooking"], "unknown domain 'cooking': expected one of finance, law, medical"),

@@ -27,6 +27,8 @@ ROWS: list[dict[str, Any]] = [
      "conversation": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]},
     {"id": "b", "answer": "", "question": None, "sources": None, "conversation": None},
 ]
+DECLARED = {"id": "c", "answer": "x", "user_words": "I am 52.", "question": "Q", "conversation": [
+    {"role": "tool", "content": "t", "origin": "tool"}, {"role": "user", "content": "u", "origin": None}]}
 ANSWERS = [
     Answer("a", "One, \"two\"\nthree", "Why?", ("s1", "s2"), (Turn("user", "hi"), Turn("assistant", "ho"))),
     Answer("b", ""),
@@ -197,9 +199,19 @@ MISTAKES: list[tuple[str, bytes, str]] = [
     ("a.jsonl", jsonl({**GOOD, "conversation": MARK}), "'conversation' is a string; expected a list of objects"),
     ("a.jsonl", jsonl({**GOOD, "conversation": [MARK]}), "turn 1 of 'conversation' is a string"),
     ("a.jsonl", jsonl({**GOOD, "conversation": [{"content": "x"}]}), "the 'role' of turn 1 of 'conversation' is null"),
+    ("a.jsonl", jsonl({**GOOD, "user_words": [MARK]}), "'user_words' is a list; expected a string or null"),
+    ("a.jsonl", jsonl({**GOOD, "conversation": [{"role": "user", "text": "x", "origin": MARK}]}),
+     "the 'origin' of turn 1 of 'conversation' is not one that is known; expected one of user, retrieved"),
     ("a.jsonl", jsonl({**GOOD, "conversation": [{"role": "user"}]}), "neither 'content' nor 'text'"),
     ("a.jsonl", jsonl({**GOOD, "conversation": [{"role": "u", "content": [1]}]}), "the text of turn 1 of 'conv"),
 ]
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("a.jsonl", jsonl(DECLARED)), ("a.csv", as_csv([DECLARED])), ("a.parquet", as_parquet([DECLARED]))])
+def test_the_users_words_and_the_origin_of_turns(tmp_path: Path, name: str, content: bytes) -> None:
+    (found,) = read_answers(put(tmp_path, name, content))
+    assert found == Answer("c", "x", "Q", (), (Turn("tool", "t", "tool"), Turn("user", "u")), "I am 52.")
 
 
 class TestMistakes:
@@ -274,6 +286,8 @@ class TestStandardInput:
         assert "standard input, line 1: not JSON" in refused("-", b"{\n  \"id\": 1\n}\n")
         with pytest.raises(InputError, match="put it into the column 'question'"):
             list(read_answers("-", stdin=io.BytesIO(jsonl(GOOD)), question="Why?"))
+        with pytest.raises(InputError, match="--user-words has no place; put it into the column 'user_words'"):
+            list(read_answers("-", stdin=io.BytesIO(jsonl(GOOD)), user_words="Why?"))
 
 
 def test_text_on_the_command_line() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from io import BytesIO
@@ -28,10 +28,14 @@ def check(
         "TEXT", "One answer in plain text. '-' or nothing reads standard input (JSON Lines, CSV or text).")] = None,
     *,
     source: Annotated[str | None, option(
-        "F", "Answers as .jsonl or .csv (also .gz) or .parquet, with the columns id, answer; question, sources and "
-        "conversation if they are there.", "--input")] = None,
+        "F", "Answers as .jsonl or .csv (also .gz) or .parquet, with the columns id, answer; user_words, question, "
+        "sources and conversation if they are there.", "--input")] = None,
+    user_words: Annotated[str | None, option(
+        "W", "What the user typed before TEXT. What users say there of themselves, or of somebody whom they bring, is "
+        "no leak.")] = None,
     question: Annotated[str | None, option(
-        "Q", "The question that TEXT answers. Attributes that the question already contains are not leaks.")] = None,
+        "Q", "The user message that TEXT answers, as the model got it. It counts as the user's words only where all of "
+        "it reads as a user's speech, or it is a known prompt (docs/provenance.md).")] = None,
     judging: Judging,
     explain: Annotated[bool, flag(
         "List every finding with its rule and whether the policy counts it; in JSON as 'findings'.")] = False,
@@ -51,14 +55,16 @@ def check(
     guard = judging.load_guard()
     if people or population is not None:
         guard = guard.counting(population)
-    origin = origin_of(text, source, question, verdicts)
+    origin = origin_of(text, source, {"--question": question, "--user-words": user_words}, verdicts)
     # A run is known by what it read, so that standard input is read whole before one is opened.
     read = sys.stdin.buffer.read() if origin == "-" and output.out is not None else None
     if origin is None:
-        answers = lib.answers.AnswerStream(iter([lib.answers.answer_from_text(str(text), question)]), total=1)
+        one = lib.answers.answer_from_text(str(text), question, user_words)
+        answers = lib.answers.AnswerStream(iter([one]), total=1)
     else:
-        answers = lib.answers.read_answers(origin, stdin=None if read is None else BytesIO(read), question=question)
-    said = {"TEXT": text if origin is None else None, "--question": question}
+        answers = lib.answers.read_answers(origin, stdin=None if read is None else BytesIO(read), question=question,
+                                           user_words=user_words)
+    said = {"TEXT": text if origin is None else None, "--question": question, "--user-words": user_words}
     given = {name: words.encode("utf-8", "surrogatepass") for name, words in said.items() if words is not None}
     run = output.open_run(further=given if read is None else {**given, "standard input": read})
     with ExitStack() as stack:
@@ -81,9 +87,12 @@ def check(
         raise typer.Exit(1)
 
 
-def origin_of(text: str | None, source: str | None, question: str | None = None, verdicts: Path | None = None
-              ) -> str | None:
-    """Where the answers come from: a file's name, "-" for standard input, None for TEXT."""
+def origin_of(text: str | None, source: str | None, asked: Mapping[str, str | None] | None = None,
+              verdicts: Path | None = None) -> str | None:
+    """Where the answers come from: a file's name, "-" for standard input, None for TEXT.
+
+    `asked` are options that belong to one TEXT, by name.
+    """
     if text is not None and text != "-":
         one_of(**{"TEXT": text, "--input": source})
         return None
@@ -91,8 +100,10 @@ def origin_of(text: str | None, source: str | None, question: str | None = None,
     origin = source or text or "-"
     if source is None and text is None and sys.stdin.isatty():
         raise UsageError("there is nothing to judge; expected TEXT in quotes, --input F, or answers on standard input")
-    if origin != "-" and question is not None:
-        raise UsageError("--question belongs to one TEXT; in a file, put it into the column 'question'")
+    for name, value in (asked or {}).items():
+        if origin != "-" and value is not None:
+            raise UsageError(f"{name} belongs to one TEXT; in a file, put it into the column "
+                             f"{name.removeprefix('--').replace('-', '_')!r}")
     if origin != "-":
         not_an_input("--output", verdicts, origin)
     return origin
@@ -133,4 +144,4 @@ def _record(summary: dict[str, Any], guard: discreet.Guard, origin: str | None) 
     policy = guard.policy
     return {"kind": "guard check", "schema": 1, "summary": summary, "provenance": {
         "policy": policy.label(), "domain": policy.domain.name, "audience": policy.audience, "point": guard.point,
-        "tau": guard.tau, "components": components, **found}}
+        "tau": guard.tau, "threshold": guard.rules_tau, "components": components, **found}}

@@ -1,4 +1,4 @@
-"""Tables of answers: `id, answer`, and where they are there `question, sources, conversation`."""
+"""Tables of answers: `id, answer`, and where they are there `user_words, question, sources, conversation`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 from discreet.core.errors import InputError
-from discreet.core.records import Answer, Public, Turn
+from discreet.core.records import ORIGINS, Answer, Public, Turn
 from discreet.data.rows import (
     Place,
     clean,
@@ -27,7 +27,7 @@ from discreet.data.rows import (
 )
 
 REQUIRED = ("id", "answer")
-COLUMNS = (*REQUIRED, "question", "sources", "conversation")
+COLUMNS = (*REQUIRED, "user_words", "question", "sources", "conversation")
 STDIN = "standard input"
 
 
@@ -42,24 +42,26 @@ class AnswerStream(Iterator[Answer]):
         return next(self._answers)
 
 
-def read_answers(source: Path | str, *, stdin: BinaryIO | None = None, question: str | None = None) -> AnswerStream:
+def read_answers(source: Path | str, *, stdin: BinaryIO | None = None, question: str | None = None,
+                 user_words: str | None = None) -> AnswerStream:
     """Answers of a file, or of standard input where `source` is "-", as a stream.
 
     A file (JSON Lines, CSV, Parquet) is validated to its end before this function returns, so that nothing is
     written for a file with a mistake on its last line; standard input is validated line by line. Standard input is
     JSON Lines when it begins with `{`, CSV when its first line is a header with the columns id and answer, else the
-    whole of it is one answer in plain text, with the id "1" and with `question` as its question. Raises InputError in
+    whole of it is one answer in plain text, with the id "1" and with `question` and `user_words`. Raises InputError in
     one line: the file, the line or row, what was found, what was expected. Never the text itself.
     """
     if str(source) == "-":
-        return AnswerStream(_from_stdin(sys.stdin.buffer if stdin is None else stdin, question))
+        return AnswerStream(_from_stdin(sys.stdin.buffer if stdin is None else stdin, question, user_words))
     path = Path(source)
     return AnswerStream(_answers(path), total=sum(1 for _ in _answers(path)))
 
 
-def answer_from_text(text: str, question: str | None = None) -> Answer:
+def answer_from_text(text: str, question: str | None = None, user_words: str | None = None) -> Answer:
     """One answer in plain text, with the id "1"."""
-    return Answer(id="1", answer=clean(text), question=None if question is None else clean(question))
+    return Answer(id="1", answer=clean(text), question=None if question is None else clean(question),
+                  user_words=None if user_words is None else clean(user_words))
 
 
 def _answers(path: Path) -> Iterator[Answer]:
@@ -75,7 +77,8 @@ def answer_from_row(place: Place, row: Mapping[str, Any]) -> Answer:
     if not isinstance(answer, str):
         place.fail(f"'answer' is {json_type(answer)}; expected a string")
     return Answer(_id(place, row["id"]), clean(answer), string_cell(place, "question", row.get("question")),
-                  _sources(place, row.get("sources")), _conversation(place, row.get("conversation")))
+                  _sources(place, row.get("sources")), _conversation(place, row.get("conversation")),
+                  string_cell(place, "user_words", row.get("user_words")))
 
 
 def _id(place: Place, value: Any) -> str:
@@ -117,7 +120,10 @@ def _conversation(place: Place, value: Any) -> tuple[Turn, ...]:
             place.fail(f"the 'role' of {where} is {json_type(role)}; expected a string such as 'user'")
         if "content" not in item and "text" not in item:
             place.fail(f"{where} has neither 'content' nor 'text'; expected one of them, a string")
-        turns.append(Turn(clean(role), text))
+        origin = item.get("origin")
+        if origin is not None and origin not in ORIGINS:
+            place.fail(f"the 'origin' of {where} is not one that is known; expected one of {', '.join(ORIGINS)}")
+        turns.append(Turn(clean(role), text, origin))
     return tuple(turns)
 
 
@@ -147,7 +153,7 @@ def _cell_json(cell: str, default: Any) -> Any:
         return default
 
 
-def _from_stdin(stdin: BinaryIO, question: str | None) -> Iterator[Answer]:
+def _from_stdin(stdin: BinaryIO, question: str | None, user_words: str | None) -> Iterator[Answer]:
     lines = stdin_lines(stdin)
     before: list[bytes] = []
     for line in lines:
@@ -163,10 +169,12 @@ def _from_stdin(stdin: BinaryIO, question: str | None) -> Iterator[Answer]:
     elif is_csv_header(before[-1], REQUIRED):
         kind, rows = "CSV", iter_csv(whole, STDIN, COLUMNS, REQUIRED)
     else:
-        yield answer_from_text(_plain_text(whole), question)
+        yield answer_from_text(_plain_text(whole), question, user_words)
         return
-    if question is not None:
-        raise InputError(f"{STDIN} is {kind}, where --question has no place; put it into the column 'question'")
+    for name, value in (("question", question), ("user_words", user_words)):
+        if value is not None:
+            raise InputError(f"{STDIN} is {kind}, where --{name.replace('_', '-')} has no place; put it into the "
+                             f"column {name!r}")
     empty = True
     for _, answer in unique(rows, answer_from_row, lambda a: a.id):
         empty = False

@@ -13,9 +13,9 @@ from uuid import uuid4
 from fastapi import APIRouter, Body
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.data.messages import TooDeepError, asked_of
 from discreet.serve.doors.chat import MalformedError, strings
 from discreet.serve.doors.declared import Declaration, UserHeader, asked, end_user
-from discreet.serve.doors.messages import asked_of
 from discreet.serve.gate import Gate, not_judged
 from discreet.serve.keys import CallerOf
 from discreet.serve.limits import RefusedError, answers_of
@@ -76,7 +76,7 @@ def router(gate: Gate) -> APIRouter:
             return Said(action="NONE", texts=texts)
         try:
             given = asked(caller, Declaration(), *asked_of(body.structured_messages or []))
-        except MalformedError:
+        except TooDeepError:
             raise RefusedError(503, "privacy/not_judged", "a message is nested too deeply to be read") from None
         whose = end_user(user, (body.request_data or {}).get("user_api_key_end_user_id") or None)
         outcome = await gate.decide(caller, guard, [replace(given, id=uuid4().hex, answer="\n\n".join(parts))],

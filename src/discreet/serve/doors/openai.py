@@ -18,6 +18,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
+from discreet.data.messages import TooDeepError, asked_of, strings_of
 from discreet.serve.doors import chat
 from discreet.serve.doors.chat import CATEGORIES, Json
 from discreet.serve.doors.check import Name
@@ -29,7 +30,6 @@ from discreet.serve.doors.declared import (
     end_user,
     with_header,
 )
-from discreet.serve.doors.messages import asked_of, strings_of
 from discreet.serve.doors.upstream import Upstream, malformed
 from discreet.serve.gate import Gate, Outcome, details, length_of, not_judged
 from discreet.serve.keys import Caller, CallerOf
@@ -223,7 +223,7 @@ def _proxied(gate: Gate, upstream: Upstream, caller: Caller, body: Completion, p
     try:
         given = asked(caller, declared, *asked_of(body.messages))
         retrieved = tuple(strings_of(body.documents))
-    except chat.MalformedError:
+    except TooDeepError:
         raise RefusedError(422, "too_deep", "a message is nested too deeply to be read") from None
     given = replace(given, sources=given.sources + retrieved)
     if (said := length_of(given)) > (most := gate.settings.limits.text_chars):

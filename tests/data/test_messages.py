@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from discreet.core.records import Answer, Turn
-from discreet.serve.doors.chat import MalformedError
-from discreet.serve.doors.messages import asked_of, turns_of
+from discreet.data.messages import TooDeepError, asked_of, turns_of
 from discreet.text.provenance import request_of
 
 PASSAGE = "Grete is 44 and cuts trees."
@@ -37,6 +36,7 @@ def test_the_question_is_the_text_of_the_last_user_message() -> None:
 
 def test_several_texts_of_a_message_are_one_and_give_no_consent_where_one_is_not_the_users() -> None:
     assert asked_of([user(text(MINE), text("And now?"))])[0] == f"{MINE}\n\nAnd now?"
+    assert asked_of([user("a", text("b"))])[0] == "a\n\nb"
     assert told(user(text(MINE), text(f"Context: {PASSAGE}")))[0][0] == "unknown"
 
 
@@ -52,8 +52,9 @@ def test_several_texts_of_a_message_are_one_and_give_no_consent_where_one_is_not
     ({"type": "tool_result", "content": [{"type": "document", "source": {"data": PASSAGE}}]}, "tool"),
     ({"type": "web_search_tool_result", "content": [{"title": "A", "text": PASSAGE}]}, "tool"),
     ({"type": "function_call_output", "output": PASSAGE}, "tool"),
+    ({"type": "text-plain", "text": PASSAGE}, "retrieved"),
     ({"type": "thinking", "thinking": PASSAGE}, "unknown"), ({"type": "mine", "text": PASSAGE}, "unknown"),
-    ({"text": PASSAGE}, "unknown"), (PASSAGE, "unknown"), ({"type": "text", "text": {"value": PASSAGE}}, "unknown"),
+    ({"text": PASSAGE}, "unknown"), ({"type": "text", "text": {"value": PASSAGE}}, "unknown"),
 ])
 def test_typed_parts_of_a_user_message_are_not_the_users_words(part: Any, origin: str) -> None:
     (kind, said), asked = told(user(part, text(MINE)))
@@ -99,5 +100,5 @@ def test_bytes_are_no_text_and_deep_messages_are_refused() -> None:
     deep: Any = "x"
     for _ in range(40):
         deep = [deep]
-    with pytest.raises(MalformedError):
+    with pytest.raises(TooDeepError):
         asked_of([user({"type": "document", "source": deep})])

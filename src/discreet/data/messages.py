@@ -1,8 +1,8 @@
 """The messages of a request as turns with an origin, and the question among them. Pure functions of JSON.
 
 Only untyped text of a user message can be the user's own words. Typed parts (documents, search results, results of
-tools) are turns of their own, whose origin can only withdraw consent. Types: those of OpenAI, Anthropic, MCP, and of
-LiteLLM's guardrails.
+tools) are turns of their own, whose origin can only withdraw consent. Types: those of OpenAI, Anthropic, MCP,
+LangChain, and of LiteLLM's guardrails.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.core.records import Origin, Turn
-from discreet.serve.doors.chat import MalformedError
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 SPOKEN = ("text", "input_text", "output_text", "refusal", "query")
 """Types of parts whose text is that of the message itself."""
-RETRIEVED = ("document", "search_result", "file", "input_file", "resource", "grounding_source", "guarded_text")
+RETRIEVED = ("document", "search_result", "file", "input_file", "resource", "text-plain", "grounding_source",
+             "guarded_text")
 TOOLS = ("tool_result", "tool_output", "call_output")
 """How the types of results of tools end: `tool_result`, `web_search_tool_result`, `function_call_output`."""
 MEDIA = ("image", "image_url", "input_image", "audio", "input_audio", "video")
 _NO_TEXT = frozenset(("type", "role", "id", "tool_use_id", "tool_call_id", "call_id", "file_id", "media_type",
-                      "mimeType", "blob", "file_data", "signature", "encrypted_content", "cache_control",
-                      "annotations"))
+                      "mime_type", "mimeType", "blob", "base64", "file_data", "signature", "encrypted_content",
+                      "cache_control", "annotations"))
 """Fields of a part that hold ids, kinds and bytes."""
 _BYTES = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,")
 _DEEPEST = 30
@@ -31,12 +31,16 @@ _ORIGINS: dict[str, Origin] = {"assistant": "answer", "system": "system", "devel
 """The origin of other parts of a message by its role."""
 
 
+class TooDeepError(ValueError):
+    """A message that is nested too deeply to be read."""
+
+
 def asked_of(messages: Sequence[Mapping[str, Any]]) -> tuple[str | None, tuple[Turn, ...]]:
     """The question, and the other turns in their order.
 
     The question is the text of the last user message that has one. Where messages follow it, as with an agent whose
     tools answered, it stands in its place among the turns instead, and the question is None: text that came after the
-    user's words does not withdraw them. MalformedError where a message is nested too deeply.
+    user's words does not withdraw them. TooDeepError where a message is nested too deeply.
     """
     turns = [turn for message in messages for turn in turns_of(message)]
     last = max((i for i, turn in enumerate(turns) if turn.role == "user" and turn.origin is None), default=None)
@@ -50,7 +54,7 @@ def turns_of(message: Mapping[str, Any]) -> Iterator[Turn]:
     role = message.get("role")
     role = role if role in ROLES else ""
     kind = _origin(message.get("type"))
-    if role in ("tool", "function") or kind == "tool":
+    if role in ("tool", "function"):
         kind = "tool"
     if kind is not None:
         fields = [message.get(name) for name in ("content", "text", "output", "result", "results")]
@@ -59,15 +63,20 @@ def turns_of(message: Mapping[str, Any]) -> Iterator[Turn]:
     content = message.get("content")
     spoken: list[str] = []
     for part in content if isinstance(content, list) else [content]:
-        if isinstance(part, str) and part is content:
-            spoken.append(part)
-        elif isinstance(part, Mapping) and part.get("type") in SPOKEN and (text := _text(part)) is not None:
+        text = _text(part)
+        if text is not None:
             spoken.append(text)
-        elif isinstance(part, Mapping) and (origin := _origin(part.get("type"))) is not None:
-            yield from _turn(role, list(strings_of(part)), origin)
-        else:
-            yield from _turn(role, list(strings_of(part)), _ORIGINS.get(role, "unknown"))
+            continue
+        origin = _origin(part.get("type")) if isinstance(part, Mapping) else None
+        yield from _turn(role, list(strings_of(part)), origin or _ORIGINS.get(role, "unknown"))
     yield from _turn(role, spoken, None)
+
+
+def _text(part: Any) -> str | None:
+    """The text of a part that is the message's own."""
+    if isinstance(part, Mapping) and part.get("type") in SPOKEN:
+        part = part.get("text", part.get("refusal"))
+    return part if isinstance(part, str) else None
 
 
 def _origin(kind: Any) -> Origin | None:
@@ -85,16 +94,11 @@ def _turn(role: str, texts: Sequence[str], origin: Origin | None) -> Iterator[Tu
         yield Turn(role, text, origin)
 
 
-def _text(part: Mapping[str, Any]) -> str | None:
-    text = part.get("text", part.get("refusal"))
-    return text if isinstance(text, str) else None
-
-
 def strings_of(value: Any, deepest: int = _DEEPEST) -> Iterator[str]:
-    """Every text at or below a part of a request, but ids, kinds, images and bytes. MalformedError where it is nested
-    too deeply."""
+    """Every text at or below a part of a request, but ids, kinds, images and bytes. TooDeepError where it is nested too
+    deeply."""
     if deepest == 0:
-        raise MalformedError("too_deep")
+        raise TooDeepError("a message is nested too deeply to be read")
     if isinstance(value, str):
         if not _BYTES.match(value):
             yield value
@@ -103,6 +107,6 @@ def strings_of(value: Any, deepest: int = _DEEPEST) -> Iterator[str]:
             yield from strings_of(one, deepest - 1)
     elif isinstance(value, Mapping) and value.get("type") not in MEDIA:
         for name, one in value.items():
-            bytes_of = name == "data" and value.get("type") == "base64"
-            if not bytes_of and name not in _NO_TEXT:
+            is_bytes = name == "data" and value.get("type") == "base64"
+            if not is_bytes and name not in _NO_TEXT:
                 yield from strings_of(one, deepest - 1)

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain.agents import create_agent
+from langchain.agents import AgentState, create_agent
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, ChatMessage, HumanMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
@@ -24,6 +25,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from discreet import Guard
 from discreet.core.errors import NotJudgedError, UsageError, WithheldError
+from discreet.core.records import Prompts
 from discreet.integrations.langchain import MARK, GuardMiddleware, guarded
 
 LITIGATOR = "The patient is a 52-year-old litigator from Omaha with two children."
@@ -102,13 +104,68 @@ def test_block_leaves_nothing_and_raise_raises_without_text() -> None:
 
 
 def test_what_the_asker_said_is_no_leak() -> None:
-    asked = {"messages": [HumanMessage("I am a 52-year-old litigator from Omaha with two children. Is that relevant?")]}
+    asked = {"messages": [HumanMessage("I am a 52-year-old litigator from Omaha with two children. May I apply?")]}
     said = "You are a 52-year-old litigator from Omaha with two children."
     assert agent(said).invoke(asked)["messages"][-1].content == said
 
 
+MINE = "I am a 52-year-old litigator from Omaha. May I apply?"
+ECHO = "You are a 52-year-old litigator from Omaha."
+PASTED = f"Use these notes.\n\nNotes: none.\n\n{MINE}"
+
+
+def asked_in(state: dict[str, Any], **options: Any) -> str:
+    """What an agent that repeats the user's words answers in a state."""
+    return str(agent(ECHO, **options).invoke(state)["messages"][-1].content)
+
+
+@pytest.mark.parametrize(("messages", "options", "passes"), [
+    ([HumanMessage(MINE)], {}, True), ([HumanMessage(PASTED)], {}, False),
+    ([HumanMessage(PASTED)], {"user_words": lambda state: MINE}, True),
+    ([HumanMessage(PASTED)], {"user_words": lambda state: None}, False),
+    ([HumanMessage(PASTED)], {"prompts": Prompts("words")}, True),
+    ([HumanMessage(MINE)], {"prompts": Prompts("prompt")}, False),
+    ([HumanMessage([{"type": "text", "text": MINE}])], {}, True),
+    ([HumanMessage([{"type": "document", "text": MINE}, {"type": "text", "text": "May I apply?"}])], {}, False),
+    ([HumanMessage(MINE), AIMessage("", tool_calls=[{"name": "lookup", "args": {}, "id": "c"}]),
+      ToolMessage(f"Results for: {MINE}", tool_call_id="c")], {}, True),
+    ([HumanMessage("Who?"), AIMessage("", tool_calls=[{"name": "lookup", "args": {}, "id": "c"}]),
+      ToolMessage(MINE, tool_call_id="c")], {}, False),
+    ([HumanMessage("Who?"), ToolMessage("x", tool_call_id="c", artifact=[Document(MINE)]), HumanMessage(MINE)], {},
+     False),
+    ([ChatMessage(role="root", content=MINE), HumanMessage("May I apply?")], {}, False),
+])
+def test_only_the_users_words_are_no_leak(messages: list[Any], options: dict[str, Any], passes: bool) -> None:
+    assert (asked_in({"messages": messages}, **options) == ECHO) is passes
+
+
+def test_documents_of_the_state_and_of_an_input_withdraw_consent() -> None:
+    class WithDocuments(AgentState):
+        documents: list[Any]
+
+    made = create_agent(Model(messages=iter([ECHO, ECHO])), tools=[], state_schema=WithDocuments,
+                        middleware=[GuardMiddleware(GUARD)])
+    for documents, passes in (([], True), ([Document(MINE)], False)):
+        state = {"messages": [HumanMessage(MINE)], "documents": documents}
+        assert (made.invoke(state)["messages"][-1].content == ECHO) is passes
+    for given, passes in (({"context": ""}, True), ({"context": MINE}, False),
+                          ({"documents": [Document(MINE)]}, False)):
+        made = guarded(chain(ECHO), GUARD, question=lambda one: one["question"])
+        assert (made.invoke({"question": MINE, **given}) == ECHO) is passes
+
+
+def test_a_chain_takes_what_the_user_typed() -> None:
+    for options, passes in (({"user_words": lambda given: given["typed"]}, True), ({}, False),
+                            ({"question": lambda given: given["question"]}, False),
+                            ({"question": lambda given: given["typed"]}, True)):
+        made = guarded(chain(ECHO), GUARD, **options)
+        assert (made.invoke({"question": PASTED, "typed": MINE}) == ECHO) is passes
+    with pytest.raises(UsageError, match="a slot 'name'"):
+        guarded(chain(ECHO), GUARD, prompts=Prompts(templates=("{name}",)))
+
+
 def test_a_guard_that_breaks_withholds_as_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.guard.guard.reading.read_answer", lambda *given, **more: 1 / 0)
+    monkeypatch.setattr("discreet.guard.guard.read_answer", lambda *given, **more: 1 / 0)
     last = agent(SAFE).invoke(ASKED)["messages"][-1]
     assert "could not be judged" in last.content
     with pytest.raises(NotJudgedError):

@@ -24,6 +24,7 @@ from pydantic import BaseModel, Field
 
 from discreet import Guard
 from discreet.core.errors import NotJudgedError, WithheldError
+from discreet.core.records import Prompts
 from discreet.integrations.llamaindex import GuardedQueryEngine
 
 LITIGATOR = "The patient is a 52-year-old litigator from Omaha with two children."
@@ -73,8 +74,8 @@ def events() -> Iterator[Events]:
     root.event_handlers = before
 
 
-def inner(text: str, **more: Any) -> Any:
-    node = TextNode(text="Source: the litigator of Omaha.")
+def inner(text: str, source: str = "Source: the litigator of Omaha.", **more: Any) -> Any:
+    node = TextNode(text=source)
     return SummaryIndex([node]).as_query_engine(llm=Says(text=text), **more)
 
 
@@ -105,6 +106,18 @@ def test_an_unsafe_answer_is_withheld_with_its_sources() -> None:
 def test_what_the_asker_said_is_no_leak() -> None:
     said = "You are a 52-year-old litigator from Omaha with two children."
     assert str(guarded(said).query("I am a 52-year-old litigator from Omaha with two children. Why?")) == said
+
+
+@pytest.mark.parametrize(("asked", "source", "options", "passes"), [
+    ("{}", "x", {}, True), ("Use these notes.\n\nNotes: none.\n\n{}", "x", {}, False),
+    ("Use these notes.\n\nNotes: none.\n\n{}", "x", {"user_words": True}, True),
+    ("{}", "{}", {}, False), ("{}", "{}", {"user_words": True}, False),
+    ("{}", "x", {"prompts": Prompts("prompt")}, False),
+])
+def test_only_the_users_words_are_no_leak(asked: str, source: str, options: dict[str, Any], passes: bool) -> None:
+    mine, echo = "I am a 52-year-old litigator from Omaha. May I apply?", "You are a 52-year-old litigator from Omaha."
+    engine = GuardedQueryEngine(inner(echo, source.format(mine)), GUARD, **options)
+    assert (str(engine.query(asked.format(mine))) == echo) is passes
 
 
 def test_a_stream_is_judged_before_its_first_token() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from discreet import Guard
 from discreet.core.errors import MissingExtraError, NotJudgedError, UsageError, WithheldError
-from discreet.core.records import Turn
+from discreet.core.records import Prompts, Turn
 from discreet.integrations.withhold import OnUnsafe, UnreadableError, Withholder, texts_of
 
 LITIGATOR = "The patient is a 52-year-old litigator from Omaha with two children."
@@ -44,6 +44,9 @@ def test_what_the_user_said_is_no_leak(guard: Guard) -> None:
     answer = "You are a 52-year-old litigator from Omaha with two children."
     assert withholder(guard).judge(answer, said) == "ok"
     assert withholder(guard).judge(answer, "And?", (Turn("user", said),)) == "ok"
+    assert withholder(guard).judge(answer, "And?", user_words=said) == "ok"
+    assert withholder(guard).judge(answer, said, sources=(said,)) == "privacy/contextual"
+    assert Withholder.of(guard, "block", None, None, Prompts("prompt")).judge(answer, said) == "privacy/contextual"
 
 
 def test_the_report_gets_the_verdict_and_may_stop_the_answer(guard: Guard) -> None:
@@ -74,6 +77,9 @@ def test_wrong_arguments() -> None:
         withholder("medical", "drop")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="placeholder"):
         withholder("medical", "block", "Sorry.")
+    for prompts in (Prompts("mine"), Prompts(templates=("{mine}",))):  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="mine"):
+            Withholder.of("medical", "block", None, None, prompts)
     with pytest.raises(UsageError, match="medicine"):
         withholder("medicine")
 

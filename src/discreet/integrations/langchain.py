@@ -15,9 +15,9 @@ from hashlib import blake2b
 from typing import Any
 
 from discreet.core.errors import DiscreetError, NotJudgedError, need
-from discreet.core.records import Code, Turn, Verdict
+from discreet.core.records import Code, Prompts, Verdict
 from discreet.guard import Guard
-from discreet.integrations.withhold import OnUnsafe, Withholder, prose
+from discreet.integrations.withhold import OnUnsafe, Withholder
 
 need("langchain.agents.middleware", "the LangChain middleware", "langchain")
 
@@ -36,6 +36,8 @@ from langchain_core.tracers.context import tracing_v2_callback_var  # noqa: E402
 from langgraph.types import Command  # noqa: E402
 from langsmith.run_helpers import tracing_context  # noqa: E402
 
+from discreet.integrations.langchain_request import RETRIEVED, UserWords, judged, messages_of  # noqa: E402
+
 MARK = "discreet"
 """Where in the `response_metadata` of a message its code stands."""
 KEPT = ("model_name", "model", "model_provider", "finish_reason", "stop_reason", "token_usage", "system_fingerprint",
@@ -50,8 +52,10 @@ QUOTING = ("OutputParserException", "StructuredOutputError")
 class GuardMiddleware(AgentMiddleware):
     """Judges every message of an agent's model before anything else sees it; put it first in the list.
 
-    The model's whole message (text, reasoning, arguments of tool calls) is judged as one, with the last human message
-    as the question. Where it is withheld, its tool calls go too, and the agent ends.
+    The model's whole message (text, reasoning, arguments of tool calls) is judged as one, in its request. Human
+    messages are undeclared user messages; results of tools with the documents of their artifacts, typed parts of
+    messages, and `context` and `documents` of the state are no words of the user. Where a message is withheld, its tool
+    calls go too, and the agent ends.
 
     Parameters
     ----------
@@ -69,6 +73,10 @@ class GuardMiddleware(AgentMiddleware):
         are withheld.
     report : callable, optional
         Gets the verdict of every message, which holds no text.
+    prompts : Prompts, optional
+        What human messages are, with the templates of the application; see docs/provenance.md.
+    user_words : callable, optional
+        Takes the agent's state and returns what the user typed; None leaves the messages undeclared.
 
     Raises UsageError for arguments that cannot be.
     """
@@ -77,23 +85,24 @@ class GuardMiddleware(AgentMiddleware):
 
     def __init__(self, guard: Guard | str, *, on_unsafe: OnUnsafe = "placeholder", placeholder: str | None = None,
                  tool_calls: bool = True, tool_results: bool = False,
-                 report: Callable[[Verdict], None] | None = None) -> None:
+                 report: Callable[[Verdict], None] | None = None, prompts: Prompts | None = None,
+                 user_words: UserWords | None = None) -> None:
         super().__init__()
-        self.tool_calls, self.tool_results = tool_calls, tool_results
-        self._withholder = Withholder.of(guard, on_unsafe, placeholder, report)
+        self.tool_calls, self.tool_results, self.user_words = tool_calls, tool_results, user_words
+        self._withholder = Withholder.of(guard, on_unsafe, placeholder, report, prompts)
         self._seal = secrets.token_bytes(32)
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> ModelResponse:
         """Call the model unheard, and pass on what is safe."""
         with unheard():
-            return self._passed(_unwrapped(lambda: handler(request)), request.messages)
+            return self._passed(_unwrapped(lambda: handler(request)), request.messages, request.state)
 
     async def awrap_model_call(self, request: ModelRequest,
                                handler: Callable[[ModelRequest], Awaitable[ModelResponse]]) -> ModelResponse:
         """As `wrap_model_call`; the guard judges in a thread."""
         with unheard():
             response = await _aunwrapped(lambda: handler(request))
-            return await asyncio.to_thread(self._passed, response, request.messages)
+            return await asyncio.to_thread(self._passed, response, request.messages, request.state)
 
     @hook_config(can_jump_to=["end"])
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -102,7 +111,7 @@ class GuardMiddleware(AgentMiddleware):
         last = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
         if last is None or last.response_metadata.get(MARK, {}).get("seal") == self._sealed(last):
             return None
-        code = self._withholder.judge(_content(last, self.tool_calls), *_asked(messages[:messages.index(last)]))
+        code = self._judged(_content(last, self.tool_calls), messages[:messages.index(last)], state)
         return None if code == "ok" else {"messages": [self._instead(last, code)], "jump_to": "end"}
 
     @hook_config(can_jump_to=["end"])
@@ -123,13 +132,18 @@ class GuardMiddleware(AgentMiddleware):
         result = await handler(request.override(tool=_Unheard(request.tool)))
         return await asyncio.to_thread(self._result, result, request)
 
-    def _passed(self, response: Any, before: Sequence[BaseMessage]) -> ModelResponse:
+    def _judged(self, content: Any, before: Sequence[BaseMessage], state: Any) -> Code:
+        """The code of a content, in the request of the messages before it."""
+        given = state if isinstance(state, dict) else {name: getattr(state, name, None) for name in RETRIEVED}
+        return judged(self._withholder, content, before, given, self.user_words and self.user_words(state))
+
+    def _passed(self, response: Any, before: Sequence[BaseMessage], state: Any) -> ModelResponse:
         """The response with cleaned and marked messages, or with what takes their place."""
         response = getattr(response, "model_response", response)
         if isinstance(response, AIMessage):
             response = ModelResponse(result=[response])
         result = response.result
-        code = self._withholder.judge([_content(one, self.tool_calls) for one in result], *_asked(before))
+        code = self._judged([_content(one, self.tool_calls) for one in result], before, state)
         said = next((one for one in result if isinstance(one, AIMessage)), AIMessage(""))
         if code != "ok":
             return ModelResponse(result=[self._instead(said, code)])
@@ -161,7 +175,7 @@ class GuardMiddleware(AgentMiddleware):
             return replace(result, update=result.update | ({"messages": messages} if messages else {}))
         if not isinstance(result, ToolMessage):
             return result
-        code = self._withholder.judge(result.content, *_asked(before))
+        code = self._judged(result.content, before, state)
         if code == "ok":
             return result
         said = self._withholder.replacement(code) or f"[withheld: {code}]"
@@ -169,23 +183,28 @@ class GuardMiddleware(AgentMiddleware):
                            response_metadata={MARK: {"code": code}})
 
 
-def guarded(chain: Runnable[Any, Any], guard: Guard | str, *, question: Callable[[Any], str | None] | None = None,
-            on_unsafe: OnUnsafe = "placeholder", placeholder: str | None = None,
-            report: Callable[[Verdict], None] | None = None) -> Runnable[Any, Any]:
+def guarded(chain: Runnable[Any, Any], guard: Guard | str, *, user_words: UserWords | None = None,
+            question: Callable[[Any], str | None] | None = None, on_unsafe: OnUnsafe = "placeholder",
+            placeholder: str | None = None, report: Callable[[Verdict], None] | None = None,
+            prompts: Prompts | None = None) -> Runnable[Any, Any]:
     """A RunnableGenerator that runs `chain` unheard, holds back what it says until it is judged, and passes that on.
 
-    `chain` ends in strings or messages. `question` takes what the chain is given and returns what the user asked;
-    without it a string, or the last human message, is the question. Chunks keep their boundaries, but arrive at once.
+    `chain` ends in strings or messages. `user_words` takes what the chain is given and returns what the user typed.
+    `question` returns the message that the model gets, which is undeclared; without it a string, or the messages of the
+    input. `context` and `documents` of an input are retrieved text. Chunks keep their boundaries, but arrive at once.
     Other arguments as for `GuardMiddleware`. Raises UsageError for those that cannot be.
     """
-    withholder = Withholder.of(guard, on_unsafe, placeholder, report)
+    withholder = Withholder.of(guard, on_unsafe, placeholder, report, prompts)
 
-    def decided(chunks: list[Any], asked: tuple[str | None, Sequence[Turn]]) -> list[Any]:
+    def decided(chunks: list[Any], given: Any) -> list[Any]:
         messages = bool(chunks) and all(isinstance(one, BaseMessage) for one in chunks)
+        asked = [HumanMessage(question(given) or "")] if question is not None else messages_of(given)
+        fields = given if isinstance(given, dict) else {}
+        words = user_words and user_words(given)
         if messages:
-            code = withholder.judge(_content(_sum(chunks)), *asked)
+            code = judged(withholder, _content(_sum(chunks)), asked, fields, words)
         elif all(isinstance(one, str) for one in chunks):
-            code = withholder.judge("".join(chunks), *asked)
+            code = judged(withholder, "".join(chunks), asked, fields, words)
         else:
             code = "privacy/not_judged"
         if code == "ok":
@@ -194,19 +213,11 @@ def guarded(chain: Runnable[Any, Any], guard: Guard | str, *, question: Callable
         mark = {MARK: {"code": code}, "finish_reason": "content_filter"}
         return [AIMessageChunk(said, id=chunks[0].id, response_metadata=mark) if messages else said]
 
-    def asked_of(given: Any) -> tuple[str | None, Sequence[Turn]]:
-        if question is not None:
-            return question(given), ()
-        messages = given.to_messages() if hasattr(given, "to_messages") else given
-        if isinstance(messages, list) and all(isinstance(one, BaseMessage) for one in messages):
-            return _asked(messages)
-        return (given if isinstance(given, str) else None), ()
-
     def run(inputs: Iterator[Any]) -> Iterator[Any]:
         given = _sum(list(inputs))
         with unheard():
             chunks = _unwrapped(lambda: list(chain.stream(given)))
-            passed = decided(chunks, asked_of(given))
+            passed = decided(chunks, given)
         yield from passed
 
     async def arun(inputs: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -217,7 +228,7 @@ def guarded(chain: Runnable[Any, Any], guard: Guard | str, *, question: Callable
 
         with unheard():
             chunks = await _aunwrapped(collected)
-            passed = await asyncio.to_thread(decided, chunks, asked_of(given))
+            passed = await asyncio.to_thread(decided, chunks, given)
         for one in passed:
             yield one
 
@@ -291,16 +302,6 @@ def _content(message: BaseMessage, tool_calls: bool = True) -> list[Any]:
 
 def _kept(message: BaseMessage) -> dict[str, Any]:
     return {key: value for key, value in message.response_metadata.items() if key in KEPT}
-
-
-def _asked(messages: Sequence[BaseMessage]) -> tuple[str | None, Sequence[Turn]]:
-    """The last human message, and the turns before it."""
-    asked = [number for number, one in enumerate(messages) if isinstance(one, HumanMessage)]
-    if not asked:
-        return None, ()
-    turns = [Turn("user" if isinstance(one, HumanMessage) else "assistant", prose(one.content))
-             for one in messages[:asked[-1]] if isinstance(one, HumanMessage | AIMessage)]
-    return prose(messages[asked[-1]].content), turns
 
 
 def _sum(chunks: list[Any]) -> Any:

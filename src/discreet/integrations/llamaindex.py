@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from discreet.core.errors import NotJudgedError, need
-from discreet.core.records import Code, Verdict
+from discreet.core.records import Code, Prompts, Verdict
 from discreet.guard import Guard
 from discreet.integrations.withhold import OnUnsafe, Withholder
 
@@ -50,15 +50,21 @@ class GuardedQueryEngine(BaseQueryEngine):
         The sentence; `{code}` in it becomes the reason code.
     report : callable, optional
         Gets the verdict of every answer, which holds no text.
+    user_words : bool
+        Declares that the string given to `query` is what the user typed, as it was typed. Without it the string counts
+        as the user's words where all of it reads as a user's speech, or as `prompts` says.
+    prompts : Prompts, optional
+        What the strings given to `query` are, with the templates of the application; see docs/provenance.md.
 
     Raises UsageError for arguments that cannot be.
     """
 
     def __init__(self, engine: BaseQueryEngine, guard: Guard | str, *, on_unsafe: OnUnsafe = "placeholder",
-                 placeholder: str | None = None, report: Callable[[Verdict], None] | None = None) -> None:
+                 placeholder: str | None = None, report: Callable[[Verdict], None] | None = None,
+                 user_words: bool = False, prompts: Prompts | None = None) -> None:
         super().__init__(engine.callback_manager)
-        self.engine = engine
-        self._withholder = Withholder.of(guard, on_unsafe, placeholder, report)
+        self.engine, self.user_words = engine, user_words
+        self._withholder = Withholder.of(guard, on_unsafe, placeholder, report, prompts)
 
     def _get_prompt_modules(self) -> dict[str, Any]:
         return {"engine": self.engine}
@@ -100,7 +106,8 @@ class GuardedQueryEngine(BaseQueryEngine):
             text = None if found.response is None else found.response.model_dump_json()
         else:
             text = found.response_txt if streams else getattr(found, "response", object())
-        code: Code = self._withholder.judge(text, question)
+        code: Code = self._withholder.judge(text, question, sources=_passages(found),
+                                            user_words=question if self.user_words else None)
         nodes, metadata = (found.source_nodes, found.metadata) if code == "ok" else ([], {"discreet": code})
         if code == "ok" and not streams:
             return found
@@ -110,6 +117,12 @@ class GuardedQueryEngine(BaseQueryEngine):
         if isinstance(found, AsyncStreamingResponse):
             return AsyncStreamingResponse(_once_later(said), nodes, metadata)
         return StreamingResponse(_once(said), nodes, metadata)
+
+
+def _passages(found: Any) -> list[str]:
+    """The texts of the nodes that a response rests on."""
+    texts = [node.get_content() for node in getattr(found, "source_nodes", None) or ()]
+    return [text for text in texts if isinstance(text, str) and text.strip()]
 
 
 def _once(text: Any) -> Iterator[str]:

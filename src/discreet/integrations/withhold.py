@@ -9,14 +9,16 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 from uuid import uuid4
 
 from discreet.core.errors import NotJudgedError, UsageError, WithheldError
-from discreet.core.records import Answer, Code, Turn, Verdict
+from discreet.core.records import USER_MESSAGES, Answer, Code, Prompts, Turn, Verdict
 from discreet.guard import Guard
+from discreet.text.templates import parse
 
 OnUnsafe = Literal["block", "placeholder", "raise"]
+AUTO = Prompts()
 WITHHELD = "This answer was withheld ({code})."
 NOT_JUDGED = "This answer could not be judged and was withheld ({code})."
 MEDIA = ("image", "audio", "video", "file", "image_url", "input_audio")
@@ -34,33 +36,42 @@ class Withholder:
 
     `on_unsafe`: "block" leaves nothing in its place but the code, "placeholder" a sentence with `{code}`, "raise"
     raises WithheldError, or NotJudgedError where the guard could not judge. `report` gets the verdict of every answer,
-    which holds no text; what it raises ends the call before any text goes out.
+    which holds no text; what it raises ends the call before any text goes out. `prompts` says what user messages are.
     """
 
     guard: Guard
     on_unsafe: OnUnsafe = "placeholder"
     placeholder: str | None = None
     report: Callable[[Verdict], None] | None = None
+    prompts: Prompts = AUTO
 
     @classmethod
     def of(cls, guard: Guard | str, on_unsafe: OnUnsafe, placeholder: str | None,
-           report: Callable[[Verdict], None] | None) -> Withholder:
+           report: Callable[[Verdict], None] | None, prompts: Prompts | None = None) -> Withholder:
         """A withholder of checked arguments; a string is the name of a domain. Raises UsageError."""
+        for template in () if prompts is None else prompts.templates:
+            parse(template)
+        if prompts is not None and prompts.user_messages not in USER_MESSAGES:
+            raise UsageError(f"prompts.user_messages is {str(prompts.user_messages)[:20]!r}; expected one of "
+                             f"{', '.join(USER_MESSAGES)}")
         if on_unsafe not in get_args(OnUnsafe):
             raise UsageError(f"on_unsafe is {str(on_unsafe)[:20]!r}; expected one of {', '.join(get_args(OnUnsafe))}")
         if placeholder is not None and on_unsafe != "placeholder":
             raise UsageError(f"placeholder was given with on_unsafe {on_unsafe!r}; expected on_unsafe 'placeholder'")
-        return cls(Guard(guard) if isinstance(guard, str) else guard, on_unsafe, placeholder, report)
+        return cls(Guard(guard) if isinstance(guard, str) else guard, on_unsafe, placeholder, report, prompts or AUTO)
 
-    def judge(self, content: object, question: str | None = None, turns: Sequence[Turn] = ()) -> Code:
-        """The code of what goes out together; "ok" where it holds no text. Content without a reading is not judged."""
+    def judge(self, content: object, question: str | None = None, conversation: Sequence[Turn] = (), *,
+              sources: Sequence[str] = (), user_words: str | None = None) -> Code:
+        """The code of what goes out together in its request, whose pieces are those of an `Answer`; "ok" where it holds
+        no text. Content without a reading is not judged."""
         try:
             texts = [text for text in texts_of(content) if text.strip()]
         except UnreadableError:
             return "privacy/not_judged"
         if not texts:
             return "ok"
-        verdict = self.guard.check(Answer(uuid4().hex, "\n\n".join(texts), question, (), tuple(turns)))
+        verdict = self.guard.check(Answer(uuid4().hex, "\n\n".join(texts), question, tuple(sources),
+                                          tuple(conversation), user_words, self.prompts))
         if self.report is not None:
             self.report(verdict)
         return verdict.code
@@ -106,11 +117,3 @@ def data(value: object) -> str:
         return value if isinstance(value, str) else "" if not value else json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         raise UnreadableError from None
-
-
-def prose(content: Any) -> str:
-    """The text of a question or an earlier turn; "" where there is none that can be read."""
-    try:
-        return "\n".join(texts_of(content))
-    except UnreadableError:
-        return ""

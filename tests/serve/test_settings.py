@@ -142,7 +142,7 @@ def test_thresholds_that_reviews_proposed_are_the_guards() -> None:
     plain, settings = Guard("medical"), Settings.read(None, **{
         **ONE, "guards": {"medical": {"domain": "medical", "rules_tau": 9.5, "unsure_above": -40.0}}})
     guard = settings.guards["medical"].load()
-    assert (guard.rules_tau, guard.tau, guard.unsure_above("strict")) == (9.5, 9.5, -40.0)
+    assert (guard.rules_tau, guard.tau, guard.unsure_above("strict")) == (9.5, None, -40.0)
     assert (plain.rules_tau, plain.unsure) == (plain.rules.threshold("conservative"), None)
     assert guard.check("Metformin lowers blood glucose.").action == "abstain"
     assert guard.check(unsure).action == "abstain"

@@ -21,6 +21,7 @@ from discreet.serve.settings import Settings
 from discreet.serve.shadow import EVENT, facts_of
 from discreet.serve.telemetry import Telemetry
 from discreet.serve.workers import Workers
+from discreet.text.provenance import request_of
 
 if TYPE_CHECKING:
     from discreet.serve.queue.records import TicketState
@@ -173,9 +174,11 @@ class Gate:
         try:
             assert self.queue is not None
             assert worst is not None
+            own = await asyncio.to_thread(lambda: request_of(answers[0]).of("user"))
             return await asyncio.to_thread(
                 self.queue.open, caller=caller.id, guard=guard, code=code, policy=worst.verdict.policy,
                 texts=[one.answer for one in answers], question=question_of(answers[0]),
+                user_words="\n\n".join(own),
                 verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
                 findings=findings, payload=payload)
         except Exception as error:

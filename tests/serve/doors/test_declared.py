@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.serve.conftest import Service, Start
+from tests.serve.conftest import UNDECIDED, Service, Start
 from tests.serve.doors.test_openai import Proxy, proxy  # noqa: F401
 
 from discreet.core.records import Prompts
@@ -189,3 +190,17 @@ def test_the_end_user_of_a_completion(proxy: Proxy, given: Any) -> None:  # noqa
     codes = [ask(service, "Who is it?", **one).headers["x-discreet-code"] for one in (given, {"user": "john"}, given)]
     assert codes == ["privacy/contextual", "ok", "privacy/undecided"]
     assert {name: model.asked[0].get(name) for name in given} == given
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"question": MINE}, MINE), ({"question": PASTED}, ""), ({"question": MINE, "sources": [MINE]}, ""),
+    ({"conversation": [{"role": "user", "content": MINE}, {"role": "tool", "content": MINE}]}, MINE),
+    ({"conversation": [{"role": "tool", "content": MINE}]}, ""),
+])
+def test_an_edited_answer_is_judged_with_the_same_words_of_the_user(start: Start, tmp_path: Path, given: Any,
+                                                                     words: str) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
+    ticket = service.ask("/v1/check", {"text": UNDECIDED, "review": True, **given}).json()["ticket"]
+    view = service.gate.queue.read(ticket, "reviewer")
+    assert view.user_words == words
+    assert view.question == (None if "conversation" in given and not words else given.get("question", MINE))

@@ -9,7 +9,8 @@ import pytest
 from discreet.serve.queue.tickets import Queue
 
 TEXT = "The patient is a 52-year-old litigator from Omaha. MARKER-7731"
-VERDICT = {"action": "abstain", "layer": None, "score": .4, "delta": -.4, "tau": 0.0, "reason": "unsure"}
+VERDICT = {"action": "abstain", "layer": None, "score": .4, "delta": -.4, "tau": 0.0, "reason": "unsure",
+           "cause": {"cause": "unsure"}}
 SAFE = {"action": "safe", "score": .1}
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.serve.queue.conftest import VERDICT, Clock, put
 
 from discreet.cli.main import run
-from discreet.serve.queue.reviews import COLUMNS, exported, why
+from discreet.serve.queue.reviews import COLUMNS, exported
 from discreet.serve.queue.tickets import Queue
 
 
@@ -16,7 +16,7 @@ from discreet.serve.queue.tickets import Queue
 def config(make: Callable[..., Queue], clock: Clock, tmp_path: Path) -> Path:
     """Settings of a service whose queue decided four tickets: one was rechecked, one is in its undo window."""
     queue = make(recheck=1.0)
-    made = [put(queue, verdict={**VERDICT, "logit": float(i), "reason": "not English (looks like German)"})
+    made = [put(queue, verdict={**VERDICT, "logit": float(i), "cause": {"cause": "language"}})
             for i in range(5)]
     for turn, (action, code) in enumerate((("release", "consent"), ("block", "other"), ("block", "singles_out"))):
         queue.decide(made[turn], "ann", action=action, code=code, version=1)  # type: ignore[arg-type]
@@ -46,20 +46,6 @@ def test_exported_rows_are_of_a_guard(make: Callable[..., Queue], config: Path) 
     database = make().database
     assert list(exported(database, guard="law")) == []
     assert len(list(exported(database, guard="medical"))) == 3
-
-
-def test_kinds_of_abstention_are_those_of_the_guard() -> None:
-    from discreet.guard import Guard
-    from discreet.guard.detector import UNLIKE
-
-    guard = Guard("medical")
-    for answer, kind in (("", "empty"), ("Metformin senkt den Blutzucker und wird zu den Mahlzeiten eingenommen.",
-                                         "language")):
-        verdict = guard.check(answer)
-        assert (verdict.action, why(verdict.reason)) == ("abstain", kind)
-    assert {why(reason) for reason in UNLIKE.values()} == {"out_of_distribution"}
-    assert why("unsure: one attribute") == "unsure"
-    assert why("reads like") == "other"
 
 
 def test_the_audit_is_checked_from_the_command_line(config: Path, make: Callable[..., Queue],

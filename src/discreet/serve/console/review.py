@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from discreet.core.errors import ConflictError, NotFoundError, UsageError
-from discreet.core.records import Answer
+from discreet.core.records import Answer, Prompts
 from discreet.guard.guard import Judgement
 from discreet.serve.console.evidence import Legend, Piece
 from discreet.serve.console.pages import label
@@ -196,8 +196,9 @@ class Review:
     async def decide(self, ticket: str, caller: Caller, form: FormData) -> Told | None:
         """Write the decision of a form; None, or what to say because nothing was written.
 
-        An edited text is judged by the guard of the ticket. What is flagged or not judged is refused; what the guard
-        cannot decide on needs the form's `confirmed`, the digest of exactly that text.
+        An edited text is judged by the guard of the ticket, with the user's own words as they were known. What is
+        flagged or not judged is refused; what the guard cannot decide on needs the form's `confirmed`, the digest of
+        exactly that text.
         """
         action, _, code = str(form.get("choice", "")).partition(":")
         version = number_of(str(form.get("version", "")))
@@ -208,7 +209,8 @@ class Review:
                 texts = tuple(str(one).replace("\r\n", "\n") for one in form.getlist("text"))
                 view = await run_in_threadpool(self._queue.read, ticket, caller.id)
                 judgements = tuple(await asyncio.gather(*(
-                    self._judge(row["guard"], Answer(f"{ticket}-{n}", text, view.question))
+                    self._judge(row["guard"], Answer(f"{ticket}-{n}", text, view.question, prompts=Prompts("prompt"),
+                                                     user_words=view.user_words or None))
                     for n, text in enumerate(texts))))
                 found, worst = worst_of(judgements)
                 digest = sha256("\0".join(texts).encode()).hexdigest()

@@ -51,9 +51,9 @@ class Declaration(BaseModel):
     """The field `discreet` of a chat completion, which the model does not get."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-    user_words: str | None = Field(None, description="What the user typed; for a key that may declare.")
-    sources: list[str | Passage] = Field([], description="The retrieved passages; they only withdraw consent.")
-    asker: Asker = Field("unknown", description=ASKER)
+    user_words: str | None = Field(default=None, description="What the user typed; for a key that may declare.")
+    sources: list[str | Passage] = Field(default=[], description="The retrieved passages; they only withdraw consent.")
+    asker: Asker = Field(default="unknown", description=ASKER)
 
 
 def asked(caller: Caller, declared: Declaration, question: str | None = None, turns: Sequence[Turn] = ()) -> Answer:

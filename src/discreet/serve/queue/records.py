@@ -69,14 +69,15 @@ class Allowed:
 class TicketView:
     """A ticket as a reviewer reads it.
 
-    `texts` are those that were judged; `edited` what a first reviewer proposes to release instead. `verdict` and
-    `findings` are the guard's; spans are of `texts`.
+    `texts` are those that were judged; `user_words` is what of the request are the user's own words; `edited` what a
+    first reviewer proposes to release instead. `verdict` and `findings` are the guard's; spans are of `texts`.
     """
 
     row: TicketRow
     actions: tuple[Allowed, ...]
     texts: tuple[str, ...] = field(repr=False)
     question: str | None = field(repr=False)
+    user_words: str = field(repr=False)
     verdict: Mapping[str, Any] = field(repr=False)
     findings: tuple[Mapping[str, Any], ...] = field(repr=False)
     edited: tuple[str, ...] | None = field(default=None, repr=False)

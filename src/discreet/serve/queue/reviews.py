@@ -11,14 +11,7 @@ from discreet.serve.queue.tables import Database, audit, tickets
 
 COLUMNS = ("id", "opened", "guard", "policy", "code", "decision", "reason", "recheck", "action", "layer", "score",
            "delta", "sigma_safe", "sigma_unsafe", "tau", "logit", "why")
-"""Of an exported row; `recheck` is the blind second decision, `why` the kind of abstention."""
-KINDS = (("unsure:", "unsure"), ("not English", "language"), ("the answer is empty", "empty"),
-         ("unlike the", "out_of_distribution"))
-
-
-def why(reason: str) -> str:
-    """The kind of abstention that a verdict's reason names: unsure, language, empty, out_of_distribution or other."""
-    return next((kind for start, kind in KINDS if reason.startswith(start)), "other")
+"""Of an exported row; `recheck` is the blind second decision, `why` the cause of the verdict."""
 
 
 def exported(database: Database, *, guard: str | None = None) -> Iterator[dict[str, Any]]:

@@ -27,7 +27,6 @@ from discreet.serve.queue.records import (
     TicketView,
     edited_payload,
 )
-from discreet.serve.queue.reviews import why
 from discreet.serve.queue.store import ERASED, Fields, Store, row_of, stale
 from discreet.serve.queue.tables import tickets
 from discreet.serve.queue.vault import DAY, Vault
@@ -80,20 +79,24 @@ class Queue(Store):
         self.undo_s, self.reserve_s, self.second_reviewer = undo_s, reserve_s, second_reviewer
 
     def open(self, *, caller: str, guard: str, code: str, policy: str, texts: Sequence[str], question: str | None,
-             verdict: Mapping[str, Any], findings: Sequence[Mapping[str, Any]], payload: Mapping[str, Any]) -> str:
+             verdict: Mapping[str, Any], findings: Sequence[Mapping[str, Any]], payload: Mapping[str, Any],
+             user_words: str = "") -> str:
         """Put an answer into the queue; its ticket's id, once everything is on the disk.
 
+        `question` is for the reviewer to read; `user_words` is what of the request are the user's own words, in which
+        an edited text is judged.
         `payload` is what the caller is to receive if it is released; `verdict` and `findings` as JSON. A verdict may
         also have `logit`, the log-odds of evidence, which `guard calibrate --reviews` reads.
         """
         now, ticket = self.clock(), secrets.token_hex(16)
         key, name, wrapped = self.vault.data_key(ticket, now + self.expires_s)
-        held = {"texts": list(texts), "question": question, "verdict": dict(verdict),
+        held = {"texts": list(texts), "question": question, "user_words": user_words, "verdict": dict(verdict),
                 "findings": [dict(one) for one in findings], "payload": dict(payload)}
         row = {"id": ticket, "caller": caller, "guard": guard, "code": code, "policy": policy, "status": "pending",
                "version": 1, "opened": now, "deadline": now + self.expires_s, "erase_at": now + self.expires_s,
                "verdict_hash": audit.hash_of(verdict), "key_name": name, "wrapped": wrapped,
-               "figures": {one: verdict.get(one) for one in FIGURES} | {"why": why(str(verdict.get("reason")))},
+               "figures": {**{one: verdict.get(one) for one in FIGURES},
+                           "why": (verdict.get("cause") or {}).get("cause")},
                "sealed": self.vault.seal(key, ticket, "content", json.dumps(held).encode())}
         with self.database.writing() as connection:
             connection.execute(insert(tickets).values(**row))
@@ -142,7 +145,7 @@ class Queue(Store):
         with self.database.writing() as connection:
             self.note(connection, row, reviewer, "read", None)
         return TicketView(row_of(row, blind=row["recheck"] == "open"), self.allowed(row, reviewer),
-                          tuple(content["texts"]), content["question"], content["verdict"],
+                          tuple(content["texts"]), content["question"], content["user_words"], content["verdict"],
                           tuple(content["findings"]), None if row["recheck"] == "open" else edited)
 
     def allowed(self, row: Fields, reviewer: str) -> tuple[Allowed, ...]:

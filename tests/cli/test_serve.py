@@ -154,6 +154,13 @@ def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli) -> None:
     assert token not in service.log.read_text()
 
 
+def test_a_shadow_passes_everything_and_its_log_says_what_would_be_withheld(tmp_path: Path, cli: Cli) -> None:
+    with serving(tmp_path, "--domain", "medical", "--no-auth", "--workers", "1", "--shadow") as service:
+        service.ready()
+        assert [service.ask(text).json()["action"] for text in (LITIGATOR, SAFE)] == ["pass", "pass"]
+    assert "2 requests observed, 1 (50.0%) would be withheld" in cli("serve", "shadow", str(service.log)).out
+
+
 def test_a_killed_worker_is_replaced_and_a_killed_service_leaves_none(tmp_path: Path) -> None:
     with serving(tmp_path, "--domain", "medical", "--no-auth", "--workers", "1") as service:
         service.ready()

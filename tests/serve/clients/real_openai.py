@@ -11,7 +11,8 @@ from openai import APIError, OpenAI
 
 def heard(client: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The answer to a question, streamed or not."""
-    ask: dict[str, Any] = {"model": "tiny", "messages": [{"role": "user", "content": given["question"]}]}
+    ask: dict[str, Any] = {"model": "tiny", "messages": [{"role": "user", "content": given["question"]}],
+                           "extra_body": given["extra"]}
     if not given["stream"]:
         raw = client.chat.completions.with_raw_response.create(**ask)
         parts = [raw.parse()]

@@ -43,11 +43,12 @@ def client(python: Path) -> Iterator[subprocess.Popen[str]]:
 @pytest.fixture
 def ask(client: subprocess.Popen[str], proxy: Proxy) -> Ask:
     """What the client hears; with `release` a reviewer releases the ticket meanwhile."""
-    def asked(question: str, *, stream: bool, role: str = "caller", path: str = "/v1", release: bool = False) -> Any:
+    def asked(question: str, *, stream: bool, role: str = "caller", path: str = "/v1", release: bool = False,
+              extra: Any = None) -> Any:
         assert client.stdin is not None
         assert client.stdout is not None
         client.stdin.write(json.dumps({"url": proxy.served.url + path, "key": proxy.tokens[role], "stream": stream,
-                                       "question": question}) + "\n")
+                                       "question": question, "extra": extra}) + "\n")
         client.stdin.flush()
         if release:
             proxy.release()
@@ -76,6 +77,14 @@ def test_an_unchanged_client(ask: Ask, proxy: Proxy, stream: bool) -> None:
     assert ask("safe", stream=stream, path="/guards/none/v1")["status"] == 404
     log = proxy.served.log.read_text()
     assert not any(text in log for text in (LITIGATOR, SAFE, "litigator"))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_a_client_declares_in_its_extra_body(ask: Ask, stream: bool) -> None:
+    assert ask("safe", stream=stream, extra={"discreet": {"sources": ["A passage."]}})["text"] == SAFE
+    refused = ask("safe", stream=stream, extra={"discreet": {"user_words": "safe"}})
+    assert (refused["status"], refused["error"]) == (403, "declaration")
+    assert ask("safe", stream=stream, extra={"discreet": {"words": "safe"}})["status"] == 422
 
 
 @pytest.mark.parametrize("stream", [False, True])

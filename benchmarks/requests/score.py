@@ -126,12 +126,12 @@ def forged(rows: list[Row], shapes: list[Row], ways: list[str]) -> Row:
             for shape in shapes:
                 answer = answers(content, shape, way)
                 said = " ".join(" ".join(request_of(answer).of("user")).split())
-                taken = bool(set(claim.split()) - set(row["question"].split())) and claim[:40] in said
+                taken = any(claim[at : at + 30] in said for at in range(0, max(1, len(claim) - 30), 10))
                 consent[row["kind"]].append(taken)
                 if taken:
                     where[shape["name"]] += 1
-                if alone != "safe":
-                    lost[row["kind"]].append(guards[row["domain"]].check(answer).action == "safe")
+                if alone != "safe":  # Without any words of the user nothing is exempt.
+                    lost[row["kind"]].append(bool(said) and guards[row["domain"]].check(answer).action == "safe")
         out[way] = {"consent": {k: share(v) for k, v in consent.items()}, "shapes": dict(where),
                     "passes though held alone": {k: share(v) for k, v in lost.items()}}
     return out

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.records import Answer, Estimate, Evidence, Turn, Reason, Verdict, plain
+from discreet.core.records import Answer, Estimate, Evidence, Reason, Turn, Verdict, plain
 
 MARK = "ZQXMARKER"
 finite = st.floats(allow_nan=False, allow_infinity=False)

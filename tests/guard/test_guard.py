@@ -262,7 +262,8 @@ def test_a_guard_says_what_it_is_and_takes_other_thresholds() -> None:
     assert repr(guard) == "Guard('medical', audience='public', point='strict')"
     text = CLUSTERS[0][1]
     changed = guard.at(rules_tau=1e9, unsure=1e9)
-    assert (changed.check(text).action, changed.check(text).threshold, guard.check(text).action) == ("safe", 1e9, "flag")
+    assert (changed.check(text).action, changed.check(text).threshold) == ("safe", 1e9)
+    assert guard.check(text).action == "flag"
     with pytest.raises(UsageError, match="the guard was not fitted"):
         guard.at(0.5)
 

@@ -60,7 +60,7 @@ def test_what_is_bound_to_a_person_tells_the_leak(domain: str, reader: bool, lea
 
     def score(partition: str, n: int) -> list[float]:
         verdicts = [guard.check(Answer(str(i), text)) for i, text in enumerate(answers(domain, partition, n, 4))]
-        return [v.delta for v in verdicts if v.delta is not None]
+        return [v.logit for v in verdicts if v.logit is not None]
 
     unsafe, borderline = score("unsafe", N), score("borderline_eval", N // 2)
     assert len(unsafe) == N

@@ -36,7 +36,7 @@ def check() -> Validator:
     (record(), ()),
     # Without slots, the classes are looked for; what the question contains is no leak.
     (record(slots=()), ()), (record(replace(UNSAFE, qi=("AGE", "FAMILY")), slots=()), ("missing:FAMILY",)),
-    (record(slots=(), question="I am 52 years old and live in Toledo."), ("missing:AGE", "missing:LOCATION")),
+    (record(slots=(), question="My patient is 52 years old and lives in Toledo."), ("missing:AGE", "missing:LOCATION")),
     (record(slots=SLOTS[:1]), ("missing:LOCATION",)),
     *((record(more=(slot,)), ("slot",)) for slot in (Slot("AGE", 5, 5), Slot("AGE", 5, 10_000), Slot("FAMILY", 0, 4))),
     # Attributes that nobody asked for, and one within a slot.

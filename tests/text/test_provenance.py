@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from discreet import Guard
 from discreet.core.records import Answer, Prompts, Turn
-from discreet.text.provenance import Request, request_of, why_not_plain
+from discreet.text.consent import Spoken
+from discreet.text.provenance import Request, request_of
+from discreet.text.speech import why_not_plain
 from discreet.text.templates import parse, texts
 
 QUESTION = "I am a 44-year-old cooper from Grimsby. What helps against gout?"
@@ -95,14 +97,14 @@ NOT_PLAIN = {
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_a_plain_message_is_the_users(text: str) -> None:
-    assert why_not_plain(text) is None
+    assert why_not_plain(Spoken(text)) is None
     assert request(text).of("user") == (text,)
     assert not request(text, how="prompt").of("user")
 
 
 @pytest.mark.parametrize("text", NOT_PLAIN)
 def test_a_message_that_holds_other_text_is_nobodys(text: str) -> None:
-    assert why_not_plain(text) == NOT_PLAIN[text]
+    assert why_not_plain(Spoken(text)) == NOT_PLAIN[text]
     found = request(text)
     assert (found.of("user"), found.asked) == ((), text)
     assert request(text, how="words").of("user") == (text,)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet.core.errors import InputError
+from discreet.core.files import clean
 from discreet.core.numbers import counted
 from discreet.data.answers import CLUSTERS, Cluster
-from discreet.data.rows import Place, clean, iter_rows, json_type, string_cell, unique, word_cell
+from discreet.data.rows import Place, iter_rows, json_type, string_cell, unique, word_cell
 from discreet.domains import IDENTIFYING
 
 CLASSES = ("age", "sex", "ethnicity", "place", "occupation", "family", "affiliation", "domain", "name", "address",

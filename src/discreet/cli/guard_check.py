@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from io import BytesIO
@@ -18,7 +18,7 @@ from discreet.cli import library as lib
 from discreet.cli.options import Judging, Population, ShowText, argument, flag, not_an_input, one_of, option
 from discreet.cli.output import PageOutput, provenance
 from discreet.core.errors import UsageError
-from discreet.core.files import KeyedHash, atomic_writer, dump_json, progress
+from discreet.core.files import KeyedHash, atomic_writer, clean, dump_json, progress
 
 COLOURS = {"safe": "green", "flag": "red", "abstain": "yellow", "failed": "magenta"}
 
@@ -59,11 +59,14 @@ def check(
     # A run is known by what it read, so that standard input is read whole before one is opened.
     read = sys.stdin.buffer.read() if origin == "-" and output.out is not None else None
     if origin is None:
-        one = lib.answers.answer_from_text(str(text), question, user_words)
-        answers = lib.answers.AnswerStream(iter([one]), total=1)
+        one = discreet.Answer("1", clean(str(text)), question and clean(question),
+                              user_words=user_words and clean(user_words))
+        answers: Iterable[discreet.Answer] = [one]
+        total: int | None = 1
     else:
-        answers = lib.answers.read_answers(origin, stdin=None if read is None else BytesIO(read), question=question,
-                                           user_words=user_words)
+        stream = lib.answers.read_answers(origin, stdin=None if read is None else BytesIO(read), question=question,
+                                          user_words=user_words)
+        answers, total = stream, stream.total
     said = {"TEXT": text if origin is None else None, "--question": question, "--user-words": user_words}
     given = {name: words.encode("utf-8", "surrogatepass") for name, words in said.items() if words is not None}
     run = output.open_run(further=given if read is None else {**given, "standard input": read})
@@ -71,7 +74,7 @@ def check(
         tables = [stack.enter_context(atomic_writer(path))
                   for path in (verdicts, run and run.path / "verdicts.jsonl") if path]
         pages = [stack.enter_context(atomic_writer(path)) for path in output.pages(run, charts=False)]
-        tally = _judge_all(guard, answers, tables, output, explain=explain, show_text=show_text)
+        tally = _judge_all(guard, answers, total, tables, output, explain=explain, show_text=show_text)
         summary = tally.summary()
         if not output.quiet:
             print(lib.batch.count_line(summary, guard.policy.label(), guard.point),
@@ -109,14 +112,14 @@ def origin_of(text: str | None, source: str | None, asked: Mapping[str, str | No
     return origin
 
 
-def _judge_all(guard: discreet.Guard, answers: lib.answers.AnswerStream, tables: Sequence[TextIO],
-               output: PageOutput, *, explain: bool, show_text: bool) -> lib.batch.BatchTally:
+def _judge_all(guard: discreet.Guard, answers: Iterable[discreet.Answer], total: int | None,
+               tables: Sequence[TextIO], output: PageOutput, *, explain: bool, show_text: bool) -> lib.batch.BatchTally:
     """Judge every answer; write and print its verdict as it comes."""
     tally = lib.batch.BatchTally()
     # On a terminal the lines themselves show the progress.
     quiet = output.quiet or sys.stdout.isatty()
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for answer in progress(answers, answers.total, quiet=quiet, label="answers judged"):
+    for answer in progress(answers, total, quiet=quiet, label="answers judged"):
         judgement = guard.judge(answer)
         row = {**judgement.verdict.to_json(), "findings": [asdict(one) for one in judgement.findings]}
         line = dump_json(row if explain else judgement.verdict) + "\n"

@@ -11,6 +11,7 @@ import hmac
 import io
 import json
 import os
+import re
 import secrets
 import sys
 import time
@@ -23,6 +24,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeVar
 
 from discreet.core.errors import InputError, UsageError
+
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 T = TypeVar("T")
 
@@ -248,3 +251,8 @@ def _lines(items: Iterable[T], total: int | None, label: str, stream: TextIO,
         if (now := clock()) - last >= PROGRESS_EVERY:
             last = now
             print(f"{label}: {done:,}" + (f" of {total:,}" if total else ""), file=stream, flush=True)
+
+
+def clean(text: str) -> str:
+    """`text` with each lone surrogate replaced by U+FFFD, of the same length."""
+    return LONE_SURROGATE.sub("\ufffd", text)

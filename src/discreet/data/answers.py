@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 from discreet.core.errors import InputError
+from discreet.core.files import clean
 from discreet.core.records import ORIGINS, Answer, Public, Turn
 from discreet.data.rows import (
     Place,
-    clean,
     is_csv_header,
     iter_csv,
     iter_json_lines,

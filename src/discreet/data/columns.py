@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, need
+from discreet.core.files import clean
 from discreet.core.types import FloatArray, IntArray
-from discreet.data.rows import Place, clean, format_of, iter_rows, json_type, reading
+from discreet.data.rows import Place, format_of, iter_rows, json_type, reading
 
 CodeArray = NDArray[np.int32]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,12 +18,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
 from discreet.core.errors import InputError, need
+from discreet.core.files import clean
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
 
 # JSON can spell half a surrogate pair, which no file can hold; one character for one keeps every offset.
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 UTF8_BOM = b"\xef\xbb\xbf"
 OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 MAX_CELL = 64 * 2**20
@@ -54,11 +53,6 @@ class Place:
 
 
 Row = tuple[Place, Mapping[str, Any]]
-
-
-def clean(text: str) -> str:
-    """`text` with each lone surrogate replaced by U+FFFD, of the same length."""
-    return LONE_SURROGATE.sub("\ufffd", text)
 
 
 def absent(value: Any) -> bool:

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet.core.errors import InputError
+from discreet.core.files import clean
 from discreet.core.records import Turn
 from discreet.data.answers import turn_cells
-from discreet.data.rows import Place, absent, clean, iter_rows, json_type, unique, word_cell
+from discreet.data.rows import Place, absent, iter_rows, json_type, unique, word_cell
 
 REQUIRED = ("id", "label")
 COLUMNS = (*REQUIRED, "text", "turns", "group", "category", "split", "planted", "structure")

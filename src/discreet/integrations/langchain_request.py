@@ -39,7 +39,7 @@ def judged(withholder: Withholder, content: Any, messages: Sequence[BaseMessage]
 
 def _role(message: BaseMessage) -> str:
     if isinstance(message, ChatMessage):
-        return message.role
+        return str(message.role)
     return next((role for kind, role in ROLES.items() if isinstance(message, kind)), "")
 
 

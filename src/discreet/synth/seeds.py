@@ -14,8 +14,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import why
-from discreet.data.rows import FORMATS, Place, clean, iter_rows
+from discreet.core.files import clean, why
+from discreet.data.rows import FORMATS, Place, iter_rows
 from discreet.domains import Domain, DomainLike, load_domain
 from discreet.synth.records import REGISTERS
 from discreet.text.render import render, shown

@@ -179,9 +179,10 @@ def test_rows_of_attacks(rules: Guard) -> None:
 
 
 def test_what_the_memory_holds_of_honest_traffic(rules: Guard) -> None:
-    told = ("The patient is a 52-year-old welder from Omaha.", "Omaha has welders.", "Aspirin thins the blood.")
+    told = ("The patient is a 52-year-old welder from Omaha.", "She has seen welders of Omaha.",
+            "Aspirin thins the blood.")
     documents = [Document("\n".join(f"{one} {'It is so. ' * 20}" for one in told), "a"),
-                 Document(f"Welders of Omaha ask. {'It is so. ' * 20}", "b"), Document("Another note.", "c")]
+                 Document(f"He knows welders of Omaha. {'It is so. ' * 20}", "b"), Document("Another note.", "c")]
     judged = list(judged_parts(rules, documents, 3))
     assert [one.document for one in judged] == ["a", "a", "a", "b", "c"]
     assert [one.safe for one in judged] == [False, True, True, True, True]

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.errors import UsageError
-from discreet.core.files import KeyedHash, dump_json, progress, why, write_atomic
+from discreet.core.files import KeyedHash, clean, dump_json, progress, why, write_atomic
 from discreet.core.records import Estimate
 from discreet.core.registry import Registry
-from discreet.data.rows import clean
 from discreet.data.texts import MARKS, read_texts
 from discreet.experiments.membership.experiment import MOST_COPIES
 

@@ -129,7 +129,8 @@ def test_another_language_is_left_to_a_reviewer(judge: Judge) -> None:
     text = "La paciente tiene 52 años y vive en Omaha con sus dos hijos, pero trabaja como abogada en la ciudad."
     verdict = judge(text)
     assert (verdict.action, verdict.layer) == ("abstain", None)
-    assert "not English (looks like es)" in verdict.reason
+    assert verdict.cause is not None
+    assert (verdict.cause.cause, "(es)" in verdict.reason) == ("language", True)
     listed = Guard(replace(Policy.of("medical"), languages=("en", "es")))
     assert listed.check(text).action == "abstain", "a policy cannot make the rules read Spanish"
 
@@ -156,7 +157,6 @@ def test_an_identifier_is_repeated_to_whoever_gave_it_as_theirs(judge: Judge, te
         said = Answer("1", text, user_words=f"Can you repeat this? {text}")
         assert Guard("medical").check(said).action == "flag"
         assert Guard("medical", audience="treating").check(said).action == "safe"
-        assert Guard("medical").check(replace(said, asker="self")).action == "safe"
 
 
 @pytest.mark.parametrize(("question", "answer", "action"), [
@@ -165,6 +165,9 @@ def test_an_identifier_is_repeated_to_whoever_gave_it_as_theirs(judge: Judge, te
     ("I am JANE.DOE@mail-host.com", "We write to jane.doe@mail-host.com.", "safe"),
     ("Order 94025550199812 is late.", "The patient's phone is 402-555-0199.", "flag"),
     ("Is 5362 2871 2 my ticket, or 25362 28712 3?", "His SSN is 536-22-8712.", "flag"),
+    ("Anna Ortiz?", "Anna Ortiz has HIV.", "flag"),
+    ("Has Anna Ortiz been here?", "Anna Ortiz was seen on Monday.", "flag"),
+    ("Has Anna Ortiz been here?", "I cannot share information about Anna Ortiz.", "safe"),
     ("Who is the next mrs? Or Tiz?", "Mrs. Ortiz was seen on Monday.", "flag"),
 ])
 def test_a_direct_identifier_in_the_question(judge: Judge, question: str, answer: str, action: str) -> None:

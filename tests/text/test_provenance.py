@@ -32,6 +32,10 @@ def request(question: str | None = None, *, how: str = "auto", templates: tuple[
     return request_of(Answer("1", "Yes.", question, prompts=Prompts(how, templates), **more))  # type: ignore[arg-type]
 
 
+def own_words(found: Request) -> frozenset[str]:
+    return frozenset() if found.own is None else found.own.words
+
+
 def forged(name: str) -> list[str]:
     """Passages that hold the fixed words of a prompt, alone and as the whole of it."""
     fixed = [one.strip() for one in re.split(r"\{\w+\}", texts()[name]) if one.strip()]
@@ -46,7 +50,7 @@ def test_a_pinned_prompt_gives_the_user_the_question_and_nothing_else(name: str)
     for passage in forged(name):
         found = request(filled(name, context=passage), templates=(name,))
         assert all(one in QUESTION for one in found.of("user"))
-        assert found.own.words.isdisjoint({"falconer", "whitby", "61", "daughter"})
+        assert own_words(found).isdisjoint({"falconer", "whitby", "61", "daughter"})
         unpinned = request(filled(name, context=passage, other=passage), how="prompt")
         assert all(one in QUESTION for one in unpinned.of("user"))
 
@@ -57,7 +61,7 @@ def test_only_a_closed_prompt_says_by_itself_what_is_the_users(name: str) -> Non
     assert found.of("user") == ((QUESTION,) if name in CLOSED else ())
     assert QUESTION in found.asked
     for passage in forged(name):
-        assert request(filled(name, context=passage)).own.words.isdisjoint({"falconer", "whitby", "61", "daughter"})
+        assert own_words(request(filled(name, context=passage))).isdisjoint({"falconer", "whitby", "61", "daughter"})
     assert not request(filled(name, question=PASSAGE)).of("user")
 
 
@@ -76,7 +80,7 @@ words = st.sampled_from(["falconer", "Query:", "Question:", "Answer:", "Context:
 def test_whatever_stands_in_the_context_of_a_pinned_prompt(name: str, context: str) -> None:
     found = request(filled(name, context=context, other=context), templates=(name,))
     assert all(" ".join(one.split()) in QUESTION for one in found.of("user"))
-    assert found.own.words.isdisjoint({"falconer", "whitby"})
+    assert own_words(found).isdisjoint({"falconer", "whitby"})
 
 
 PLAIN = [
@@ -148,7 +152,7 @@ SHARED = "I am a lighthouse keeper from Whitby and my knee hurts in the morning.
 def test_words_that_stand_in_other_text_too_are_withdrawn(more: dict[str, object], kept: bool) -> None:
     assert (SHARED in request(SHARED, **more).of("user")) == kept
     assert (SHARED in request(SHARED, how="words", **more).of("user")) == kept
-    declared = request(None, user_words=SHARED, **more).of("user")
+    declared = request("What now?", user_words=SHARED, **more).of("user")
     assert (SHARED in declared) == (kept or any(getattr(one, "role", "") == "assistant"
                                                 for one in more.get("conversation", ())))  # type: ignore[attr-defined]
 

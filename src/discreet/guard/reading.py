@@ -133,7 +133,7 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
                 if a.subject != "asker"]
         further = tuple(more if seen is None else (a for a in merged(read, ruled, more) if a not in attributes))
         attributes = (*attributes, *further)
-    quotes = find_quotes(answer.answer, answer.sources, policy.quotes)
+    quotes = find_quotes(answer.answer, request.of("retrieved", "tool"), policy.quotes)
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
                    _probe(answer, request, doc, attributes, policy, reader), further, repeats)
 

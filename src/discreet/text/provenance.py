@@ -99,6 +99,7 @@ def request_of(answer: Answer) -> Request:
     """The request of an answer, by origin. Raises UsageError for a template that is none."""
     parts = [Part("retrieved", text, "source") for text in answer.sources]
     asked: list[str] = []
+    until = len(parts)  # What stands before the last user message: a tool may repeat it afterwards.
     for role, text, origin in _messages(answer):
         if origin is not None and origin != "user":
             parts.append(Part(origin, text, "typed"))
@@ -107,6 +108,7 @@ def request_of(answer: Answer) -> Request:
             # What was asked before an earlier answer was answered; a call of a tool has no text.
             asked = [] if parts[-1].origin == "answer" and text.strip() else asked
         elif answer.user_words is not None:
+            until = len(parts)
             parts.append(Part("unknown", text, "undeclared"))
         else:
             from discreet.text.speech import stretches
@@ -116,7 +118,7 @@ def request_of(answer: Answer) -> Request:
             parts += [_withdrawn(part, before) for part in found]
             asked += sorted((part.text for part in found if part.how in _OF_USER), key=len)[-1:]
     if answer.user_words is not None:
-        before = [part.text for part in parts if part.origin in ("retrieved", "tool")]
+        before = [part.text for part in parts[:until] if part.origin in ("retrieved", "tool")]
         parts.append(_withdrawn(Part("user", answer.user_words, "declared"), before))
         asked = [answer.user_words]
     return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked))

@@ -62,6 +62,8 @@ class Policy:
 
     def may_name(self, name: str, text: str) -> bool:
         """Whether the operator's list holds a name whose role stands in a sentence of the text that names it."""
+        if not self.names:
+            return False
         wanted = _plain_name(name)
         roles = [role.lower() for listed, role in self.names if wanted and wanted in _name_forms(listed)]
         return any(role in one and wanted in _plain_name(one) for role in roles

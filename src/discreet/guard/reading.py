@@ -161,25 +161,28 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
     value = render(doc.prepared.original[span.start : span.end]).text
     if span.type == "postal_code" and (code := _CODE.search(value)) is not None:
         value = code.group()  # which tells the town
-    known = not policy.subjects or answer.asker == "self"
-    if request.gave(span.type, value, anybody=known):
-        return "asker"
-    if request.gave(span.type, value, anybody=True) and not _tells(doc, span):
-        return "asker"
+    if request.own is not None:
+        known = not policy.subjects or answer.asker == "self"
+        if doc.once(("gave", span.type, value), lambda: request.gave(span.type, value, anybody=known)):
+            return "asker"
+        # A refusal that repeats a name tells nothing.
+        if not _tells(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
+            return "asker"
     if span.type != "person_name":
         return "third"
-    start = doc.text.find(value)
-    if start >= 0 and named_by_caption(doc, start, start + len(value)):
+    start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
+    if named_by_caption(doc, start, start + len(value)):
         return "public"
-    return "public" if policy.may_name(value, doc.text) else "third"
+    return "public" if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)) else "third"
 
 
 def _tells(doc: Doc, span: DirectSpan) -> bool:
-    """Whether the sentence of an identifier tells something: a refusal that repeats a name tells nothing."""
+    """Whether a clause that tells something of somebody holds an identifier."""
     from discreet.guard.probes import telling_clauses
 
-    clauses = [doc.prepared.span(*clause) for clause in telling_clauses(doc)]
-    return any(start < span.end and span.start < end for start, end in clauses)
+    clauses = doc.once("telling", lambda: [doc.prepared.span(*clause) for clause in telling_clauses(doc)])
+    at = bisect_right(clauses, span.start, key=lambda clause: clause[0]) - 1
+    return any(start < span.end and span.start < end for start, end in clauses[max(0, at) : at + 2])
 
 
 def findings_of(reading: Reading, policy: Policy) -> tuple[Finding, ...]:

@@ -164,20 +164,26 @@ class OwnWords:
         """Whether the user gave an identifier as theirs, or that of somebody whom they bring; with `anybody` whether
         they gave it at all."""
         wanted = value.lower().strip()
-        if not squeezed(wanted):
+        if not squeezed(wanted) or squeezed(wanted)[:STEM] not in self._letters:
             return False
-        for lower, doc, own in self._read:
-            for start in _places(lower, wanted):
-                token = doc.token_at(start)
-                before = lower[max(0, start - 60) : start]
-                after = " " + lower[start + len(wanted) : start + len(wanted) + 40].strip()
-                cues = patterns("requests")
-                named = cues["named"].search(before) or cues["is mine"].search(after)
-                begin, end = doc.sentence_of(token)
-                first = set(doc.lowers[begin:end]) & (lex.FIRST | lex.FIRST_PLURAL)
-                if anybody or named or (kind != "person_name" and own[token] and first):
-                    return True
-        return False
+        return any(anybody or self._is_theirs(kind, wanted, start, *one)
+                   for one in self._read for start in _places(one[0], wanted))
+
+    @cached_property
+    def _letters(self) -> str:
+        return " ".join(squeezed(lower) for lower, _, _ in self._read)
+
+    @staticmethod
+    def _is_theirs(kind: str, wanted: str, start: int, lower: str, doc: Doc, own: tuple[bool, ...]) -> bool:
+        """Whether the words around an identifier, at `start` of a lower-case text, say whose it is."""
+        cues = patterns("requests")
+        token = doc.token_at(start)
+        begin, end = doc.sentence_of(token)
+        first = set(doc.lowers[begin:end]) & (lex.FIRST | lex.FIRST_PLURAL)
+        after = " " + lower[start + len(wanted) : start + len(wanted) + 40].strip()
+        if cues["named"].search(lower[max(0, start - 60) : start]) or cues["is mine"].search(after):
+            return True
+        return kind != "person_name" and own[token] and bool(first)
 
 
 def repeated(attributes: Iterable[Attribute], doc: Doc, own: OwnWords) -> tuple[Attribute, ...]:
@@ -223,7 +229,10 @@ def without_repeated(doc: Doc, own: OwnWords) -> tuple[str, int]:
 
 def _may_be_asker(doc: Doc, first: int, last: int) -> bool:
     """Whether a sentence, tokens [first, last), may speak of the one who asks: of "you", or of no particular person."""
-    words = doc.lowers[first:last]
+    return doc.once(("may be asker", first), lambda: _speaks_to_asker(doc.lowers[first:last]))
+
+
+def _speaks_to_asker(words: Sequence[str]) -> bool:
     if not lex.SECOND.isdisjoint(words):
         return True
     pointed = any(word in _POINTING and not lex.PERSON_NOUNS.keys().isdisjoint(words[i + 1 : i + 4])

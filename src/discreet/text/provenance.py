@@ -100,6 +100,7 @@ def request_of(answer: Answer) -> Request:
     parts = [Part("retrieved", text, "source") for text in answer.sources]
     asked: list[str] = []
     until = len(parts)  # What stands before the last user message: a tool may repeat it afterwards.
+    others = _Others()
     for role, text, origin in _messages(answer):
         if origin is not None and origin != "user":
             parts.append(Part(origin, text, "typed"))
@@ -114,14 +115,32 @@ def request_of(answer: Answer) -> Request:
             from discreet.text.speech import stretches
 
             found = [Part(*one) for one in stretches(text, answer.prompts)]
-            before = [part.text for part in parts if part.origin in ("retrieved", "tool", "answer")]
-            parts += [_withdrawn(part, before) for part in found]
             asked += sorted((part.text for part in found if part.how in _OF_USER), key=len)[-1:]
+            parts += [others.withdrawn(part, parts, ("retrieved", "tool", "answer")) for part in found]
     if answer.user_words is not None:
-        before = [part.text for part in parts[:until] if part.origin in ("retrieved", "tool")]
-        parts.append(_withdrawn(Part("user", answer.user_words, "declared"), before))
+        said = Part("user", answer.user_words, "declared")
+        parts.append(_Others().withdrawn(said, parts[:until], ("retrieved", "tool")))
         asked = [answer.user_words]
     return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked))
+
+
+class _Others:
+    """Runs of words of the text that stands before a user message."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, ...]] = set()
+        self._done = 0
+
+    def withdrawn(self, part: Part, before: Sequence[Part], origins: tuple[Origin, ...]) -> Part:
+        """The part, of unknown origin where a run of it stands in other text of the request as well."""
+        mine = _runs(part.text) if part.origin == "user" else set()
+        if not mine:
+            return part
+        for one in before[self._done :]:
+            if one.origin in origins:
+                self._seen |= _runs(one.text)
+        self._done = len(before)
+        return part if mine.isdisjoint(self._seen) else Part("unknown", part.text, "shared")
 
 
 def _messages(answer: Answer) -> Iterator[tuple[str, str, Origin | None]]:
@@ -129,16 +148,6 @@ def _messages(answer: Answer) -> Iterator[tuple[str, str, Origin | None]]:
         yield turn.role, turn.text, turn.origin
     if answer.question:
         yield "user", answer.question, None
-
-
-def _withdrawn(part: Part, before: Sequence[str]) -> Part:
-    """The part, of unknown origin where a stretch of it stands in other text of the request as well."""
-    if part.origin != "user" or not before:
-        return part
-    mine = _runs(part.text)
-    if mine and any(not mine.isdisjoint(_runs(text)) for text in before):
-        return Part("unknown", part.text, "shared")
-    return part
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

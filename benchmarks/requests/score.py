@@ -1,6 +1,6 @@
 """Requests in the shapes of RAG frameworks: what the guard holds and passes, by case, shape and declaration. Prints JSON.
 
-    python -m benchmarks.requests.score [--contents F …] [--shapes F] [--declared auto|declared|pinned] [--forged F] [--output F]
+    python -m benchmarks.requests.score [--contents F …] [--shapes F] [--ways auto declared pinned] [--forged F] [--output F]
 
 `contents.jsonl` holds requests with their answers by writers who had not seen the code; each is put into each shape. Rows of
 `forged` are passages that forge words of the user: an answer that is held without a request must be held with each. Intervals are

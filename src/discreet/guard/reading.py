@@ -101,7 +101,7 @@ class Reading:
         spoken = {self.doc.tokens[r.first].sentence for r in self.referents(policy)
                   if r.subject in ("third", "speaker", "public") and r.form != "plural"}
         spoken |= {self.doc.tokens[self.doc.token_at_original(a.start)].sentence for a in self.attributes
-                   if a.subject in ("third", "speaker", "public")}
+                   if a.subject in ("third", "speaker", "public") and not a.weak}
         texts = (self.doc.text[self.doc.tokens[a].start : self.doc.tokens[b - 1].end] for a, b in self.doc.sentences
                  if self.doc.tokens[a].sentence in spoken)
         return tuple(dict.fromkeys(word for text in texts for word in fact_words(text)))

@@ -58,7 +58,7 @@ def main() -> None:
     reads = {a.id: read_answer(a, policy, reader=guard.reader) for a in given}
 
     def made(those: list[Answer]) -> Rows:
-        return rows_of(detector.fusion, detector.evidence, those, [reads[a.id] for a in those], detector.encoded, detector.counted)
+        return rows_of(detector.fusion, detector.evidence, [reads[a.id] for a in those], detector.encoded, detector.counted)
 
     rows = {a.id: made([a]) for a in given}
     calls: dict[str, Callable[[Answer], object]] = {

@@ -92,7 +92,7 @@ def passages(data: Path, half: str) -> list[LabelledAnswer]:
 def scored(detector: Detector, given: list[LabelledAnswer]) -> dict[str, NDArray[np.float64]]:
     policy = Policy.of(detector.domain)
     answers = [row.answer for row in given]
-    made = rows_of(detector.fusion, detector.evidence, answers, [read_answer(a, policy, reader=detector.reader) for a in answers], "answer")
+    made = rows_of(detector.fusion, detector.evidence, [read_answer(a, policy, reader=detector.reader) for a in answers], "answer")
     sigmas = detector.dual.sigmas(made.features)
     found = {kind: detector.deciding(kind).score(made, sigmas).delta for kind in (DENSITY, *detector.discriminators)}
     guard = Guard(policy)

@@ -77,7 +77,7 @@ def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPa
     evidence = act(gated, f"{GERMAN} {GERMAN} {LEAK}")
     assert (evidence.action, evidence.layer) == ("flag", "contextual")
     assert evidence.reason == REASON
-    assert "not English" in act(gated, f"{GERMAN} {GERMAN}").reason
+    assert "(de)" in act(gated, f"{GERMAN} {GERMAN}").reason
     assert (act(gated, SAFE).action, act(gated, GERMAN).action) == ("abstain", "abstain")
     assert "unlike the safe and unlike the unsafe texts" in act(gated, SAFE).reason
     assert act(with_gate(gated, NOTHING).at(-1e9), SAFE).layer == "contextual"

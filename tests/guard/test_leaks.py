@@ -123,7 +123,7 @@ class Quoting:
 @pytest.mark.usefixtures("watched")
 @pytest.mark.parametrize("part", ["render", "find_direct", "guess_language", "find_evidence", "packaged",
                                   "attributes_of", "merged", "parts", "score", "score_evidence", "probability",
-                                  "request_of", "repeated", "findings_of", "decide", "find_probe", "recogniser",
+                                  "request_of", "findings_of", "decide", "find_probe", "recogniser",
                                   "tagger"])
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     guard = Guard(Policy.of("medical"), reader=True)

@@ -271,7 +271,9 @@ def _facts(told: Told, read: Reading, members: Sequence[Attribute], now: float
         if a.kind == "sex" or (a.kind == "age" and dated and not _DIGIT.search(a.value)):
             continue
         words = told.hashed(facts_words(a.value))
-        if known and _said(told.hashed(fact_words(a.value)), known, part=a.kind == OTHER):
+        shown = read.answer.answer[a.start : a.end]  # The value of a rule is canonical.
+        forms = [told.hashed(fact_words(text)) for text in (a.value, shown)]
+        if any(_said(form, known, part=a.kind == OTHER) for form in forms):
             continue
         pairs: list[tuple[Fact, Attribute | None]] = [
             (Fact(a.kind, words, a.weak, a.probability, False, now), a)]
@@ -286,6 +288,8 @@ def _facts(told: Told, read: Reading, members: Sequence[Attribute], now: float
 
 def _said(words: Words, known: Words, *, part: bool) -> bool:
     """Whether the user said all words of a fact, or with `part` half of them."""
+    if not words:
+        return False
     return 2 * len(words & known) >= len(words) if part else words <= known
 
 

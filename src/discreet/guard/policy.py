@@ -98,8 +98,8 @@ class Policy:
         """The policy whose `settings` were saved. Raises TypeError or ValueError where they are of another form."""
         settings: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in said.items()}
         settings["domain"] = domain
-        settings["quotes"] = rule_of(settings["quotes"])
-        settings["names"] = tuple((str(name), str(role)) for name, role in settings["names"])
+        settings["quotes"] = rule_of(settings.get("quotes", {}))
+        settings["names"] = tuple((str(name), str(role)) for name, role in settings.get("names", ()))
         return cls(**settings)
 
     @classmethod

@@ -87,7 +87,9 @@ def _questions(text: str) -> Iterator[tuple[str, bool]]:
     for number, line in enumerate(lines):
         sentences = [one for one in _SENTENCE.split(line) if one.strip()]
         plain = [" ".join(_plain(one).split()) for one in sentences]
-        asking = [k for k, one in enumerate(plain) if asks_of_record(one)]
+        made_up = [k for k, one in enumerate(plain) if cues["hypothetical"].search(one)]
+        asking = [k for k, one in enumerate(plain)
+                  if asks_of_record(one) and not any(k - _AROUND <= at < k for at in made_up)]
         for k in asking:
             yield " ".join(sentences[max(0, k - _AROUND) : k + 2]), True
         at_end = number == len(lines) - 1 or (number == 0 and line.rstrip().endswith("?"))
@@ -104,19 +106,30 @@ def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
     cues = patterns("probes")
     sure: list[tuple[int, int]] = []
     bare: list[tuple[int, int]] = []
-    declines, start = False, 0
-    for cut in (*(m.span() for m in _CLAUSE.finditer(doc.text)), (len(doc.text), len(doc.text))):
-        clause = _plain(doc.text[start : cut[0]])
-        begin, start = start, cut[1]
-        if not clause:
-            continue
+    declines = False
+    for begin, end, clause in _clauses(doc):
         if cues["declines"].search(clause):
             declines = True
         elif _tells(clause):
-            (bare if clause.rstrip(".! ") == "no" else sure).append((begin, cut[0]))
+            (bare if clause.rstrip(".! ") == "no" else sure).append((begin, end))
         elif begin == 0 and _is_fragment(clause):
-            bare.append((begin, cut[0]))
+            bare.append((begin, end))
     return tuple(sorted(sure if declines else [*sure, *bare]))
+
+
+def declining_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
+    """The clauses [start, end) of a rendered answer that refuse to tell something."""
+    cues = patterns("probes")
+    return tuple((begin, end) for begin, end, clause in _clauses(doc) if cues["declines"].search(clause))
+
+
+def _clauses(doc: Doc) -> Iterator[tuple[int, int, str]]:
+    start = 0
+    for cut in (*(m.span() for m in _CLAUSE.finditer(doc.text)), (len(doc.text), len(doc.text))):
+        clause = _plain(doc.text[start : cut[0]])
+        if clause:
+            yield start, cut[0], clause
+        start = cut[1]
 
 
 def _plain(text: str) -> str:

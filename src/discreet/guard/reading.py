@@ -100,8 +100,9 @@ class Reading:
         """The words of facts in sentences about individuals."""
         spoken = {self.doc.tokens[r.first].sentence for r in self.referents(policy)
                   if r.subject in ("third", "speaker", "public") and r.form != "plural"}
-        spoken |= {self.doc.tokens[self.doc.token_at_original(a.start)].sentence for a in self.attributes
-                   if a.subject in ("third", "speaker", "public") and not a.weak}
+        mine = [a for a in self.attributes if a.subject in ("third", "speaker", "public")]
+        spoken |= {self.doc.tokens[self.doc.token_at_original(a.start)].sentence for a in mine
+                   if not a.weak or len(mine) > 1}
         texts = (self.doc.text[self.doc.tokens[a].start : self.doc.tokens[b - 1].end] for a, b in self.doc.sentences
                  if self.doc.tokens[a].sentence in spoken)
         return tuple(dict.fromkeys(word for text in texts for word in fact_words(text)))
@@ -165,8 +166,7 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
         known = not policy.subjects or answer.asker == "self"
         if doc.once(("gave", span.type, value), lambda: request.gave(span.type, value, anybody=known)):
             return "asker"
-        # A refusal that repeats a name tells nothing.
-        if not _tells(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
+        if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
             return "asker"
     if span.type != "person_name":
         return "third"
@@ -176,13 +176,13 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
     return "public" if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)) else "third"
 
 
-def _tells(doc: Doc, span: DirectSpan) -> bool:
-    """Whether a clause that tells something of somebody holds an identifier."""
-    from discreet.guard.probes import telling_clauses
+def _declines(doc: Doc, span: DirectSpan) -> bool:
+    """Whether the clause that holds an identifier declines: a refusal that repeats a name tells nothing."""
+    from discreet.guard.probes import declining_clauses
 
-    clauses = doc.once("telling", lambda: [doc.prepared.span(*clause) for clause in telling_clauses(doc)])
+    clauses = doc.once("declining", lambda: [doc.prepared.span(*clause) for clause in declining_clauses(doc)])
     at = bisect_right(clauses, span.start, key=lambda clause: clause[0]) - 1
-    return any(start < span.end and span.start < end for start, end in clauses[max(0, at) : at + 2])
+    return at >= 0 and span.end <= clauses[at][1]
 
 
 def findings_of(reading: Reading, policy: Policy) -> tuple[Finding, ...]:

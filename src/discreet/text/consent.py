@@ -23,6 +23,7 @@ from discreet.text.resources import patterns
 _REPEATED = ("third", "speaker", "cohort")
 """Subjects of which an attribute may repeat what the user said."""
 _POINTING = frozenset("the this that".split())
+_PIECE = re.compile(r"[^\W_]+")
 _OF_AGE = frozenset("- year years old".split())
 _SPEAKS = (lex.FIRST | lex.FIRST_PLURAL) - {"me", "us"}
 """Words of somebody who speaks of themselves: "tell me who was here" does not."""
@@ -245,7 +246,7 @@ def _places(text: str, wanted: str) -> Iterator[int]:
     alone = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
     found = [m.start() for m in alone.finditer(text)]
     if not found and len(squeezed(wanted)) > 3:
-        spaced = r"[\W_]{0,2}".join(map(re.escape, squeezed(wanted)))
+        spaced = r"[\W_]{0,3}".join(map(re.escape, _PIECE.findall(wanted)))
         found = [m.start() for m in re.finditer(rf"(?<![^\W_]){spaced}(?![^\W_])", text)]
     yield from found
 

@@ -99,7 +99,7 @@ def request_of(answer: Answer) -> Request:
     """The request of an answer, by origin. Raises UsageError for a template that is none."""
     parts = [Part("retrieved", text, "source") for text in answer.sources]
     asked: list[str] = []
-    until = len(parts)  # What stands before the last user message: a tool may repeat it afterwards.
+    until: int | None = None  # What stands before the last user message: a tool may repeat it afterwards.
     others = _Others()
     for role, text, origin in _messages(answer):
         if origin is not None and origin != "user":

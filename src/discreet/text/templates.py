@@ -81,7 +81,8 @@ class Template:
         question does: else a passage may have forged the whole template.
         """
         said = collapsed(message).translate(_ONE_BLANK)
-        once = all(said.count(fixed.translate(_ONE_BLANK).strip()) == 1 for fixed in self.fixed if len(fixed) > 1)
+        worded = [fixed.translate(_ONE_BLANK).strip() for fixed in self.fixed if fixed.strip()]
+        once = all(said.count(one) == sum(fixed.count(one) for fixed in worded) for one in worded)
         others = [slot.widest for slot in slots if slot.name != "question"]
         return once and not any(_LABEL.search(text) or text.endswith("?") for text in others)
 

@@ -30,8 +30,6 @@ _AROUND = 3
 """Sentences before a question that may hold the description."""
 _SHORT = 80
 """Most words of a paragraph that may ask in any words."""
-_FRAGMENT = 8
-"""Most words of an answer that is no sentence ("For HIV, in March.")."""
 _NAMED = re.compile(r"\d|(?<=[\w,] )[A-Z]")
 """Without a number or a word in capitals, and where no rule finds anything, a question describes nobody."""
 _MAY = re.compile(r"\bMay\b(?=[ ,.]*(?:\d|$))|(?<=\d )May\b|(?<=in )May\b")
@@ -101,7 +99,8 @@ def _questions(text: str) -> Iterator[tuple[str, bool]]:
 def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
     """The clauses [start, end) of a rendered answer that confirm, deny, count or tell something of somebody.
 
-    A bare "no", and a few words without a verb at the beginning, tell something unless the answer declines elsewhere.
+    A bare "no", and a beginning that answers the question as it was put, tell something unless the answer declines
+    elsewhere.
     """
     cues = patterns("probes")
     sure: list[tuple[int, int]] = []
@@ -112,7 +111,7 @@ def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
             declines = True
         elif _tells(clause):
             (bare if clause.rstrip(".! ") == "no" else sure).append((begin, end))
-        elif begin == 0 and _is_fragment(clause):
+        elif begin == 0 and _is_plain_answer(clause):
             bare.append((begin, end))
     return tuple(sorted(sure if declines else [*sure, *bare]))
 
@@ -151,12 +150,11 @@ def _tells(clause: str) -> bool:
     return not has("modal", "anybody") and has("asserts", "told the reader", "event", "specific")
 
 
-def _is_fragment(clause: str) -> bool:
-    """Whether the beginning of an answer is a few words that only answer a question."""
+def _is_plain_answer(clause: str) -> bool:
+    """Whether the beginning of an answer advises, asks and thanks nobody, but answers the question."""
     cues = patterns("probes")
-    if len(clause.split()) > _FRAGMENT or clause.endswith(("?", "!")) or not cues["fragment"].search(clause):
-        return False
-    return not any(cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "courtesy"))
+    return not clause.endswith(("?", "!")) and not any(
+        cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "courtesy", "anybody"))
 
 
 def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: bool, asker: str, reader: bool
@@ -168,7 +166,7 @@ def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: 
     spoken = Spoken(text)
     doc = spoken.doc
     found: list[Attribute] = list(find_evidence(doc, policy.domain))
-    if not (found or _NAMED.search(text)) or not (sure or _is_of_another(spoken)):
+    if not (found or _NAMED.search(text)) or not (_is_of_another(spoken) or (sure and _speaks_of_record(doc))):
         return None
     if reader:
         found = [*attributes_of(packaged().read(doc.text), doc), *(a for a in found if a.subject == "third")]
@@ -189,6 +187,11 @@ def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: 
     if named or max(len(kinds), min(len(persons[who]), len(kinds) + 1)) >= policy.cluster:
         return who, tuple(sorted(kinds)), named
     return None
+
+
+def _speaks_of_record(doc: Doc) -> bool:
+    """Whether a text speaks of what is on record of its writer or of somebody of theirs."""
+    return patterns("probes")["record"].search(_plain(doc.text)) is not None
 
 
 def _is_of_another(spoken: Spoken) -> bool:

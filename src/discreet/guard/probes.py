@@ -53,11 +53,12 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
         return None
     clauses = telling_clauses(doc)
     questions = list(_questions(request.asked)) if clauses else []
-    if speaks_of_theirs(doc):  # Whom the user brought: only what a record says of them is more than they said.
+    theirs = speaks_of_theirs(doc)
+    if theirs:  # Whom the user brought: only what a record says of them is more than they said.
         questions = [one for one in questions if one[1]]
     best: Probe | None = None
     for text, sure in questions:
-        found = _described(text, attributes, policy, sure=sure, asker=asker, reader=reader)
+        found = _described(text, attributes, policy, sure=sure, theirs=theirs, asker=asker, reader=reader)
         if found is not None and (best is None or len(found[1]) > len(best.kinds)):
             best = Probe(*found, tuple(doc.prepared.span(*clause) for clause in clauses))
     return best
@@ -157,16 +158,18 @@ def _is_plain_answer(clause: str) -> bool:
         cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "courtesy", "anybody"))
 
 
-def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: bool, asker: str, reader: bool
-               ) -> tuple[Subject, tuple[str, ...], bool] | None:
+def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: bool, theirs: bool, asker: str,
+               reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
     """Whom a question describes: subject and classes, with what the answer adds, and whether by an identifier.
 
-    Of the asker, and of somebody whom they bring, only a question that is `sure` to ask for a record counts.
+    Of the asker, and of somebody whom they bring, only a question that is `sure` to ask for a record counts; where the
+    answer calls the person `theirs`, one that also speaks of a record.
     """
     spoken = Spoken(text)
     doc = spoken.doc
     found: list[Attribute] = list(find_evidence(doc, policy.domain))
-    if not (found or _NAMED.search(text)) or not (_is_of_another(spoken) or (sure and _speaks_of_record(doc))):
+    of_record = not theirs or _points_at_another(spoken) or _speaks_of_record(doc)
+    if not (_is_of_another(spoken) or (sure and of_record)) or not (found or _NAMED.search(text)):
         return None
     if reader:
         found = [*attributes_of(packaged().read(doc.text), doc), *(a for a in found if a.subject == "third")]
@@ -189,9 +192,17 @@ def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: 
     return None
 
 
+def _points_at_another(spoken: Spoken) -> bool:
+    """Whether a text points at somebody who is neither its writer nor of those whom the writer brings."""
+    return any(r.form in ("noun", "name") and r.subject == "third" and r.person not in spoken.mine
+               and spoken.doc.lowers[r.last - 1] not in lex.KIN for r in spoken.referents)
+
+
 def _speaks_of_record(doc: Doc) -> bool:
-    """Whether a text speaks of what is on record of its writer or of somebody of theirs."""
-    return patterns("probes")["record"].search(_plain(doc.text)) is not None
+    """Whether a text asks of what has been, or of what is on record of its writer or of somebody of theirs."""
+    cues, text = patterns("probes"), _plain(doc.text)
+    return cues["record"].search(text) is not None or any(
+        cues["past"].search(one) and one.endswith("?") for one in _SENTENCE.split(text))
 
 
 def _is_of_another(spoken: Spoken) -> bool:

@@ -150,6 +150,24 @@ GOOD_ENGLISH = [
     "Choose A/B/C/D/E; see e.g. the U.S.A. or the M.B.B.S., i.e. the degree, and the W-2 and H1N1 and B12.",
     "I support England \U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f and nobody else ❤️.",
     "Lisinopril 40 mg daily, furosemide 20 mg, spironolactone 25 mg, omeprazole 20 mg, carvedilol 6.25 mg twice daily.",
+    "We started with patatas bravas and gambas al ajillo, then shared a paella valenciana, some pimientos "
+    "de padrón and a jug of sangria while the children ate croquetas de jamón and churros con chocolate.",
+    "The thali has undhiyu, kadhi, bateta nu shaak, rotli, khaman dhokla, shrikhand and farsan; refills are free.",
+    "Starters: bruschetta al pomodoro, carpaccio di manzo, burrata con prosciutto. Mains: gnocchi al pesto, branzino "
+    "al forno, pollo alla cacciatora. Desserts: cannoli siciliani, affogato.",
+    "Try the bún chả, phở bò tái, gỏi cuốn and bánh xèo at the corner stall; the cà phê sữa đá is strong.",
+    "Perio chg: gen 4-5mm, BOP 40%, #3 7mm DB furc II, #14 MOB. SRP UR/LR c 2% lido. OHI: floss, TePe. Re-eval 6 wks.",
+    "Fam ct: Pet'r/Resp stip to jt LC, PC to M, F alt wknds + W 5-8. CS $640/mo eff 5/1. Hol sched att. FCS med 8/8.",
+    "Wire ret'd R03, acct NSF. CB'd cust x2, LVM. Hold rel 3/4. OFAC clr. Dispo: chg-off per mgr, 1099-C N/A.",
+]
+FOREIGN_NOTES = [
+    "Pat. 54 J., m., seit 3 T. Dyspnoe bei Belastung, Vd. a. kard. Dekomp., RR 142/88, HF 92, EKG: SR, keine ERST.",
+    "Pte. 54 a., HTA y DM2 en tto. con metformina 500 c/12 h, acude por disnea de 3 d. de evolución. TA 142/88, FC 92.",
+    "Exp. 114/22, dda. por imp. de rentas, vista señalada para el 14/3 a las 9.30, el ddo. no comparece, se declara en "
+    "rebeldía, cuantía 4.200 €, se notifica al proc., costas a la parte dda., plazo de 20 d.",
+    "Picar la cebolla y el ajo, sofreír en aceite de oliva a fuego lento, añadir el arroz y el caldo caliente.",
+    "Vorspeisen: Rinderbrühe mit Flädle, Feldsalat mit Speck und Kracherle. Hauptgerichte: Zwiebelrostbraten mit "
+    "Spätzle, Forelle nach Art der Müllerin mit Salzkartoffeln. Nachtisch: Apfelküchle mit Vanilleeis.",
 ]
 RECORD = "The patient is a retired teacher of 52 from Omaha, and she was admitted with pain in the chest last Monday."
 
@@ -168,6 +186,12 @@ def test_a_foreign_passage_is_found_wherever_it_stands(code: str, form: str) -> 
 @pytest.mark.parametrize("form", ["{}", BEFORE + " {} " + AFTER])
 def test_what_english_answers_hold_is_english(text: str, form: str) -> None:
     assert guess_language(Doc.of(form.format(text))).english
+
+
+@pytest.mark.parametrize("text", FOREIGN_NOTES)
+@pytest.mark.parametrize("form", ["{}", BEFORE + " {} " + AFTER])
+def test_foreign_notes_menus_and_recipes_are_found(text: str, form: str) -> None:
+    assert not guess_language(Doc.of(form.format(text))).english
 
 
 def test_the_reason_names_the_language() -> None:

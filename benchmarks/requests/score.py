@@ -32,27 +32,38 @@ def lines(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def answers(content: Row, shape: Row, way: str) -> Answer:
-    """A content in a shape; what is told elsewhere stands in an earlier answer, a tool's result or the system prompt."""
+def earlier(content: Row) -> list[Turn]:
+    """Messages before those of the shape: what is told elsewhere, in the system prompt, an earlier answer or a tool's result."""
+    if not content.get("elsewhere"):
+        return []
+    place = sum(map(ord, content["id"])) % 3
+    return [[Turn("system", content["elsewhere"])], [Turn("user", "Go on."), Turn("assistant", content["elsewhere"])],
+            [Turn("tool", content["elsewhere"])]][place]
+
+
+def messages(content: Row, shape: Row) -> list[Turn]:
+    """The messages of a content in a shape, in the order in which a model gets them."""
     passages = [shape["passage"].format(i=i, text=text) for i, text in enumerate(content["passages"], 1)]
     slots = {"question": content["user"], "context": shape["join"].join(passages)}
-    turns: list[Turn] = []
-    place = sum(map(ord, content["id"])) % 3
-    if content.get("elsewhere"):
-        turns += [(Turn("system", content["elsewhere"]),), (Turn("user", "Go on."), Turn("assistant", content["elsewhere"])),
-                  (Turn("tool", content["elsewhere"]),)][place]
-    templates = []
-    for message in shape["messages"]:
-        turns.append(Turn(message["role"], message["content"].format(**slots)))
-        if message["role"] == "user" and "{question}" in message["content"] and message["content"] != "{question}":
-            templates.append(message["content"])
+    return earlier(content) + [Turn(one["role"], one["content"].format(**slots)) for one in shape["messages"]]
+
+
+def templates(shape: Row) -> tuple[str, ...]:
+    """User messages of a shape that hold more than the question."""
+    texts = [one["content"] for one in shape["messages"] if one["role"] == "user"]
+    return tuple(text for text in texts if "{question}" in text and text != "{question}")
+
+
+def answers(content: Row, shape: Row, way: str) -> Answer:
+    """A content in a shape, as a request of the library."""
+    turns = messages(content, shape)
     last = max(i for i, turn in enumerate(turns) if turn.role == "user")
     question, after = turns[last].text, turns[last + 1 :]
     sources: tuple[str, ...] = ()
     if shape.get("typed"):
         sources = tuple(content["passages"]) if shape["framework"] == "Cohere" else ()
         after += [Turn("user", one, "retrieved") for one in content["passages"] if not sources]
-    prompts = Prompts("auto", tuple(templates)) if way == "pinned" else Prompts()
+    prompts = Prompts("auto", templates(shape)) if way == "pinned" else Prompts()
     return Answer(content["id"], content["answer"], question, sources, (*turns[:last], *after),
                   content["user"] if way == "declared" else None, prompts)
 

@@ -31,9 +31,10 @@ def test_the_litigator(capsys: pytest.CaptureFixture[str]) -> None:
     assert "counted       age: leaves 1 in 100\n" in out
     assert "dropped       family: children" in out
     assert "widened       occupation" in out
+    assert "  not counted   2 further words of the text\n" in out
     assert "advice        age as a band of 10 years: about 100 would fit\n" in out
     assert "made people, 1994. Place is taken as independent of the rest." in out
-    for word in ("52", "litigator", "Omaha", "lawyer"):
+    for word in ("52", "litigator", "Omaha", "lawyer", "(two"):
         assert word not in out
 
 
@@ -42,6 +43,9 @@ def test_words_are_shown_where_they_may_be(capsys: pytest.CaptureFixture[str]) -
     assert "counted       age (52): leaves" in out
     assert "place (Omaha, Nebraska, US)" in out
     assert "(lawyers and judges)" in out
+    assert "  not counted   2 further words of the text (two, children)\n" in out
+    [row] = json.loads(printed(capsys, "meter", TEXT, "--json", "--show-text"))["people"]
+    assert (row["uncounted"], row["uncounted_words"]) == (2, ["two", "children"])
 
 
 def test_json_holds_figures_and_classes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,6 +54,7 @@ def test_json_holds_figures_and_classes(capsys: pytest.CaptureFixture[str]) -> N
     assert [one["class"] for one in row["used"]] == ["age", "sex", "occupation", "place"]
     assert (row["upper_bound"], row["not_counted"]) == (True, ["condition"])
     assert (row["source"], row["year"], row["place_is_independent"]) == ("made people", "1994", True)
+    assert (row["uncounted"], "uncounted_words" in row) == (3, False)
     assert "Omaha" not in json.dumps(row)
 
 
@@ -80,10 +85,11 @@ def test_mistakes_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 def test_guard_check_says_people(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     out = printed(capsys, "guard", "check", TEXT, "--domain", "medical", "--people", "--report", str(page))
-    assert "    people: at most about 10 people fit (2 to 50)\n" in out
+    assert "    people: at most about 10 people fit (2 to 50); not counted: 2 further words\n" in out
     html = page.read_text(encoding="utf-8")
     assert html.count("at most about 10 people fit (2 to 50)") == 1
-    assert "not counted: family; 95% interval; made people, 1994" in html
+    assert "not counted: family; 2 further words not counted; 95% interval; made people, 1994" in html
     assert "Omaha" not in out + html
     row = json.loads(printed(capsys, "guard", "check", TEXT, "--domain", "medical", "--people", "--json", "--quiet"))
     assert row["people"]["interval80"] == pytest.approx([5, 20])
+    assert (row["people"]["uncounted"], "uncounted_words" in row["people"]) == (2, False)

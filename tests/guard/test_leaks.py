@@ -25,6 +25,7 @@ from discreet.guard import guard as room
 from discreet.guard import score as scoring
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
+from discreet.population.people import detailed
 from discreet.text.direct.detect import Facts, find_direct, recognisers
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
@@ -82,6 +83,16 @@ def test_no_verdict_shows_a_word(guards: Mapping[str, Guard], place: str, text: 
         assert judgement.verdict.action != "failed"
         assert_clean(judgement, judgement.verdict, json.dumps(judgement.verdict.to_json()), *judgement.findings)
         assert_clean(guard, *guard.check_many([answer, answer]))
+
+
+@pytest.mark.usefixtures("watched")
+@pytest.mark.parametrize("text", TEXTS.values(), ids=list(TEXTS))
+def test_no_count_of_people_shows_a_word(guards: Mapping[str, Guard], text: str) -> None:
+    guard = guards["medical"].counting()
+    judgement = guard.judge(text)
+    assert judgement.verdict.action != "failed"
+    assert_clean(judgement, *judgement.people, judgement.verdict, json.dumps(judgement.verdict.to_json()))
+    assert_clean(*(json.dumps(detailed(one, guard.population)) for one in judgement.people))
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=list(TEXTS))

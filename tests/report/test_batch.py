@@ -143,6 +143,29 @@ def test_lines_of_a_terminal() -> None:
         "1 answer: 1 safe, 0 flag, 0 abstain, 0 failed (policy p@1, point strict)")
 
 
+def test_a_finding_says_whether_it_counts_for_the_person_of_the_verdict() -> None:
+    found = [span("age", start=0, end=2, person="person 1", counts=True, why="a rule", layer="contextual"),
+             span("sex", start=3, end=6, person="person 1", counts=False, why="a rule", layer="contextual"),
+             span("place", start=7, end=9, person="person 2", counts=True, why="a rule", layer="contextual"),
+             span("ssn", start=10, end=19, person="", counts=True, why="a pattern", layer="direct")]
+
+    def marks(evidence: list[dict[str, Any]]) -> list[str]:
+        lines = list(verdict_lines(row("safe", evidence=evidence, findings=found), explain=True))
+        return [line.rpartition("(")[2] for line in lines[1:]]
+
+    assert marks([span("age", start=0, end=2), span("ssn", start=10, end=19)]) == [
+        "counts, contextual)", "does not count, contextual)", "counts for another person, contextual)",
+        "counts, direct)"]
+    assert marks([span("ssn", start=10, end=19)])[2] == "counts, contextual)"
+
+
+@pytest.mark.parametrize(("further", "said"), [(0, "about 20 fit"), (1, "about 20 fit; not counted: 1 further word"),
+                                              (3, "about 20 fit; not counted: 3 further words")])
+def test_the_line_on_people_says_how_many_words_it_does_not_count(further: int, said: str) -> None:
+    people = {"sentence": "about 20 fit", "uncounted": further, "uncounted_words": ["MARKED"]}
+    assert list(verdict_lines(row(people=people), "MARKED"))[1] == f"    people: {said}"
+
+
 PROVENANCE = {"policy": "medical/public@1#abc", "point": "balanced", "tau": 0.25, "input": "a.jsonl",
               "data_hash": "ab" * 32, "hash_key": "run", "discreet": "0.1.0", "finished": "2026-11-20T10:11:12+00:00"}
 

@@ -11,7 +11,7 @@ from discreet.cli.guard_check import origin_of
 from discreet.cli.options import NoReader, Population, ShowText, argument, option
 from discreet.cli.output import Output
 from discreet.core.errors import UsageError
-from discreet.core.numbers import printable
+from discreet.core.numbers import counted, printable
 from discreet.core.records import rounded
 from discreet.text.doc import Doc
 from discreet.text.language import guess_language
@@ -49,7 +49,8 @@ def meter(
             raise UsageError(f"the text {printable(answer.id)!r} could not be read: {judgement.verdict.reason}")
         measured = judgement.people
         language = guess_language(Doc(render(answer.answer)))
-        record = {"id": answer.id, "people": [lib.people.detailed(one, everybody) for one in measured],
+        people = [lib.people.detailed(one, everybody, where=show_text) for one in measured]
+        record = {"id": answer.id, "people": people,
                   **({} if language.english else {"language": language.guess})}
         words = [lib.people.values_of(one) for one in measured] if show_text else None
         output.say(record, lambda: "\n".join(lines(record, words, several=several)), whenever=True)  # noqa: B023
@@ -77,14 +78,18 @@ def lines(record: dict[str, Any], words: list[dict[str, str]] | None = None, *, 
         for use in one["used"]:
             column = "" if use["column"] == use["class"] else f", {use['column'].replace('_', ' ')}"
             value = f" ({printable(shown[use['column']])})" if use["column"] in shown else ""
-            counted = one["estimate"] is not None and use["narrows"] is not None
-            leaves = f": leaves 1 in {_share(use['narrows'])}" if counted else ""
+            narrows = one["estimate"] is not None and use["narrows"] is not None
+            leaves = f": leaves 1 in {_share(use['narrows'])}" if narrows else ""
             yield f"  {'found  ' if one['estimate'] is None else 'counted'}       {use['class']}{column}{value}{leaves}"
         for heading in ("widened", "dropped", "unknown"):
             for left in one[heading]:
                 yield f"  {heading:<12}  {left['class']}: {left['why']}"
         if one["not_counted"]:
             yield f"  not counted   {', '.join(one['not_counted'])}: this population does not say who has it"
+        if one["uncounted"]:
+            further = one.get("uncounted_words")
+            listed = f" ({', '.join(map(printable, further))})" if further else ""
+            yield f"  not counted   {counted(one['uncounted'], 'further word')} of the text{listed}"
         yield from (f"  note          {note}" for note in one["notes"])
         if one["upper_bound"] and one["estimate"] is not None:
             yield "  Something that is said is not in the count, so that fewer may fit: it is an upper bound."

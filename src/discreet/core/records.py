@@ -169,8 +169,9 @@ class People:
     `used`, `dropped` and `unknown` are classes of attributes, never values: counted; said, but not in the population;
     said with a value that it does not have. `not_counted` are classes of the domain, for which there is no population.
     The count is an `upper_bound` where something that was said is not in it. Where there is none (`estimate` None),
-    `problem` says why: two attributes that nobody has together, or none that could be counted. `place` is where, in
-    words, and leaves the process only where text may be shown.
+    `problem` says why: two attributes that nobody has together, or none that could be counted. `uncounted` is the
+    number of further words about the person that are in no counted attribute. `place` is where, in words, and
+    `uncounted_words` are those words; both leave the process only where text may be shown.
     """
 
     estimate: float | None
@@ -185,6 +186,8 @@ class People:
     year: str
     problem: str | None = None
     place: str = field(default="", repr=False)
+    uncounted: int = 0
+    uncounted_words: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if (self.estimate is None) != (self.problem is not None):
@@ -208,11 +211,13 @@ class People:
         return f"at most {fits}" if self.upper_bound and number else fits
 
     def to_json(self, *, where: bool = False) -> dict[str, Any]:
-        """Figures and classes; `where` names the place in the sentence."""
+        """Figures and classes; `where` names the place in the sentence, and adds the words that were not counted."""
+        words = {"uncounted_words": list(self.uncounted_words)} if where else {}
         return {"estimate": self.estimate, "interval80": list(self.interval80), "interval95": list(self.interval95),
                 "used": list(self.used), "dropped": list(self.dropped), "unknown": list(self.unknown),
                 "not_counted": list(self.not_counted), "upper_bound": self.upper_bound, "source": self.source,
-                "year": self.year, "problem": self.problem, "sentence": self.sentence(where=where)}
+                "year": self.year, "problem": self.problem, "sentence": self.sentence(where=where),
+                "uncounted": self.uncounted, **words}
 
 
 def rounded(number: float) -> int:
@@ -304,7 +309,8 @@ class Verdict:
     def to_json(self, *, where: bool = False) -> dict[str, Any]:
         """The line that machines read; keys are fixed, null where a mode has no such field.
 
-        `where` lets the sentence on people name their place: for whoever may read the answer itself.
+        `where` lets the sentence on people name their place, and adds the words that were not counted: for whoever may
+        read the answer itself.
         """
         return {
             "id": self.id, "action": self.action, "layer": self.layer, "score": self.score, "delta": self.delta,

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from discreet.core.records import Subject
 from discreet.domains import IDENTIFYING
 from discreet.population import words
 from discreet.population.ages import OLDEST, ages_of
+from discreet.population.found import Found
 from discreet.population.words import Value
 from discreet.text.doc import TOKEN
 from discreet.text.evidence import lexicon as lex
@@ -48,29 +49,6 @@ _COLOUR = re.compile(r"\b(?:white|black|asian|hispanic|latin[oa])\b")
 _WHOSE = re.compile(r"\b(?:his|her|my|their|the|whose) $")
 
 
-class Found(Protocol):
-    """A finding of the guard (`discreet.guard.reading.Finding`), as far as it is read here."""
-
-    @property
-    def type(self) -> str:
-        """Class of attribute."""
-    @property
-    def subject(self) -> Subject:
-        """Whose kind."""
-    @property
-    def person(self) -> str:
-        """Who of the text."""
-    @property
-    def start(self) -> int:
-        """First offset."""
-    @property
-    def end(self) -> int:
-        """Offset past the last."""
-    @property
-    def layer(self) -> str:
-        """Direct or contextual."""
-
-
 class Said(NamedTuple):
     """A class of attribute and what is said of it."""
 
@@ -96,6 +74,8 @@ class Description:
         Classes of the domain (a condition, a matter), for which there is no population.
     notes : tuple of str
         Contradictions, and which reading was taken.
+    spans : mapping of column to pairs of offsets
+        Where in the text a column was read.
     """
 
     person: str
@@ -106,15 +86,18 @@ class Description:
     dropped: tuple[Said, ...] = ()
     not_counted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    spans: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
 
 class _Reading(NamedTuple):
-    """One column of one finding; without values it says why there are none."""
+    """One column of one finding, and where it stands (in the finding, all of it where that is not said); without values
+    it says why there are none."""
 
     column: str
     values: frozenset[Value]
     why: str = ""
     widened: str = ""
+    at: tuple[int, int] = (0, 0)
 
 
 def describe(text: str, findings: Iterable[Found]) -> tuple[Description, ...]:
@@ -129,8 +112,9 @@ def describe(text: str, findings: Iterable[Found]) -> tuple[Description, ...]:
     for f in held:
         mine.setdefault((f.person, f.subject), []).append(f)
     schooling: dict[tuple[str, Subject], list[_Reading]] = {}
-    for at, reading in _education(lower):
+    for reading in _education(lower):
         if held:
+            at = reading.at[0]
             near = min(held, key=lambda f: (not _one_sentence(lower, f, at), abs(f.start - at)))
             schooling.setdefault((near.person, near.subject), []).append(reading)
     return tuple(_described(lower, text, who, found, schooling.get(who, [])) for who, found in mine.items()
@@ -145,7 +129,9 @@ def _described(lower: str, text: str, who: tuple[str, Subject], found: Sequence[
     given = [("education", reading) for reading in more]
     for f in found:
         if f.type in COUNTED:
-            given += [(f.type, reading) for reading in _read(f, lower, text)]
+            for reading in _read(f, lower, text):
+                start, end = reading.at if any(reading.at) else (0, f.end - f.start)
+                given.append((f.type, reading._replace(at=(f.start + start, f.start + end))))
         elif f.type != "person":
             not_counted[f.type] = None
     given += _of_phrases(lower, found, {kind for kind, reading in given if reading.values})
@@ -169,7 +155,7 @@ def _described(lower: str, text: str, who: tuple[str, Subject], found: Sequence[
             widened[Said(readings[0][0], readings[0][1].widened)] = None
     return Description(who[0], who[1], cluster, {c: by_column[c][0][0] for c in cluster}, tuple(widened),
                        tuple(d for d in dropped if d.kind not in cluster or d.why != _SAID[d.kind]), tuple(not_counted),
-                       tuple(notes))
+                       tuple(notes), {c: tuple(dict.fromkeys(r.at for _, r in by_column[c])) for c in cluster})
 
 
 def _together(column: str, sets: Sequence[frozenset[Value]]) -> tuple[frozenset[Value], str]:
@@ -234,29 +220,32 @@ def _of_phrases(lower: str, found: Sequence[Found], known: set[str]) -> Iterator
 
     "A white woman, 66" tells both though only the age is marked; "mom of twins" a sex; "his mother" tells none of his.
     """
-    sexes: set[Value] = set()
-    colours: set[str] = set()
+    sexes: dict[Value, tuple[int, int]] = {}
+    colours: dict[str, tuple[int, int]] = {}
     for f in found:
         for m in _PHRASE.finditer(lower, max(0, f.start - 60), f.end + 60):
             if m.start() <= f.end and f.start <= m.end():
-                sexes.update(_sex(m[2]))
-                colours.update(_COLOUR.findall(m[1]))
+                sexes |= dict.fromkeys(_sex(m[2]), m.span(2))
+                colours |= {colour[0]: colour.span() for colour in _COLOUR.finditer(lower, *m.span(1))}
         said = lower[f.start : f.end]
         if f.type == "occupation" and (colour := _COLOUR.match(said)):
-            colours.add(colour[0])
+            colours[colour[0]] = f.start, f.start + colour.end()
         if f.type == "family" and (parent := _PARENT.search(said)) and not _WHOSE.search(lower[:f.start][-8:]):
-            sexes.update(_sex("female" if parent[1][:2] in ("mo", "mu") else "male"))
+            sex = "female" if parent[1][:2] in ("mo", "mu") else "male"
+            sexes[sex] = f.start + parent.start(1), f.start + parent.end(1)
     if len(sexes) == 1 and "sex" not in known:
-        yield "sex", _Reading("sex", frozenset(sexes))
+        yield "sex", _Reading("sex", frozenset(sexes), at=next(iter(sexes.values())))
     if len(colours) == 1 and "ethnicity" not in known:
-        yield from (("ethnicity", one) for one in _origin(colours.pop(), ""))
+        colour_said, at = colours.popitem()
+        yield from (("ethnicity", one._replace(at=at)) for one in _origin(colour_said, ""))
 
 
 def _occupation(said: str, before: str) -> Iterator[_Reading]:
     if _DEGREE.search(said) or _SCHOOL.search(said) or len(said) < 3:
         return
-    if _RETIRED.search(before + said):
-        yield _Reading("occupation", frozenset([words.groups()["0"]]))
+    if retired := _RETIRED.search(before + said):
+        start = retired.start() - len(before)
+        yield _Reading("occupation", frozenset([words.groups()["0"]]), at=(start, start + len("retired")))
         if said.strip() not in ("retired", "retiree"):
             yield _Reading("", frozenset(), "the job before retirement is not in the population")
         return
@@ -272,7 +261,18 @@ def _occupation(said: str, before: str) -> Iterator[_Reading]:
         yield _Reading("", frozenset(), "not a job of the survey" if word else "")
         return
     names = frozenset(words.groups()[code] for code in codes)
-    yield _Reading("occupation", names, widened="" if exact else "counted as the group of jobs that holds it")
+    yield _Reading("occupation", names, "", "" if exact else "counted as the group of jobs that holds it",
+                   _core(said, codes))
+
+
+def _core(said: str, codes: tuple[str, ...]) -> tuple[int, int]:
+    """Where in a job the fewest words stand that are in the same groups: "lawyer" of "gay lawyer"."""
+    places = [m.span() for m in words.WORD.finditer(said)]
+    for size in range(1, min(len(places), 4)):
+        for first, last in zip(reversed(places[: 1 - size or None]), reversed(places[size - 1 :]), strict=True):
+            if words.job(said[first[0] : last[1]])[0] == codes:
+                return first[0], last[1]
+    return 0, len(said)
 
 
 def _place(said: str, before: str) -> Iterator[_Reading]:
@@ -340,10 +340,10 @@ def _listed(kind: str, said: str) -> Iterator[_Reading]:
         yield _Reading("", frozenset())
 
 
-def _education(lower: str) -> Iterator[tuple[int, _Reading]]:
+def _education(lower: str) -> Iterator[_Reading]:
     for pattern, column, values in words.readings()["education"]:
         for match in pattern.finditer(lower):
-            yield match.start(), _Reading(column, frozenset(values.split(";")))
+            yield _Reading(column, frozenset(values.split(";")), at=match.span())
 
 
 def _one_sentence(lower: str, f: Found, at: int) -> bool:

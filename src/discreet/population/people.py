@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 from discreet.core.records import People, Subject, rounded
 from discreet.population.ages import OLDEST
-from discreet.population.attributes import Description, Found, Said, describe
+from discreet.population.attributes import Description, Said, describe
 from discreet.population.count import Count
+from discreet.population.found import Found, uncounted_words
 from discreet.population.population import Population
 from discreet.population.words import Value
+from discreet.text.doc import Doc
 
 
 class Alone(NamedTuple):
@@ -31,7 +33,8 @@ class Measured:
     """What a text says of one person, and how many people of a population fit.
 
     `asked` is the cluster that the population was asked for, `dropped` and `unknown` what does not reach the count and
-    why; `place` is where, in words of the gazetteer.
+    why; `place` is where, in words of the gazetteer. `uncounted` are the words that tell something in the sentences
+    about the person and are not in the count: each of them may say that fewer fit.
     """
 
     description: Description
@@ -40,6 +43,7 @@ class Measured:
     dropped: tuple[Said, ...]
     unknown: tuple[Said, ...]
     place: str = field(default="", repr=False)
+    uncounted: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def upper_bound(self) -> bool:
@@ -55,7 +59,8 @@ class Measured:
             tuple(dict.fromkeys(kinds.get(column, column) for column in self.count.used)),
             tuple(dict.fromkeys(said.kind for said in self.dropped)),
             tuple(dict.fromkeys(said.kind for said in self.unknown)), self.description.not_counted, self.upper_bound,
-            self.count.source, str(self.count.year), self.count.problem, self.place)
+            self.count.source, str(self.count.year), self.count.problem, self.place, len(self.uncounted),
+            self.uncounted)
 
 
 def measure(text: str, findings: Iterable[Found], population: Population) -> tuple[Measured, ...]:
@@ -64,7 +69,8 @@ def measure(text: str, findings: Iterable[Found], population: Population) -> tup
     `findings` are those of a judgement on `text`. A person of whom only domain facts are said is left out.
     """
     measured = []
-    for one in describe(text, findings):
+    held, doc = [f for f in findings if f.layer == "contextual"], Doc.of(text)
+    for one in describe(text, held):
         if one.cluster or one.dropped:
             asked = dict(one.cluster)
             if "place" in asked:
@@ -74,8 +80,10 @@ def measure(text: str, findings: Iterable[Found], population: Population) -> tup
             unknown = tuple(Said(one.kinds.get(column, column), "a value that this population does not have")
                             for column in count.unknown)
             place = str(next(iter(one.cluster.get("place", ())), "")).partition("|")[0]
+            mine = (f for f in held if (f.person, f.subject) == (one.person, one.subject))
+            counted = (span for column in count.used for span in one.spans[column])
             measured.append(Measured(one, count, asked, (*one.dropped, *dropped), unknown,
-                                     place if "place" in count.used else ""))
+                                     place if "place" in count.used else "", uncounted_words(doc, mine, counted)))
     return tuple(sorted(measured, key=lambda m: m.count.interval95[1]))
 
 
@@ -95,14 +103,15 @@ def _town(path: str) -> str:
     return "|".join((first, *rest[-2:]))
 
 
-def detailed(one: Measured, population: Population) -> dict[str, Any]:
-    """Everything about one person that may be printed: figures, classes and columns, no values.
+def detailed(one: Measured, population: Population, *, where: bool = False) -> dict[str, Any]:
+    """Everything about one person that may be printed: figures, classes and columns, no values; with `where` also the
+    place, and the words that were not counted.
 
     `used` says of each column what share of those who fit the rest it leaves ("leaves 1 in `narrows`"), `advice` how
     many would fit if one attribute were said less exactly.
     """
     kinds, narrows = one.description.kinds, population.narrowing(one.asked)
-    people = one.people().to_json()
+    people = one.people().to_json(where=where)
     return people | {
         "person": one.description.person, "subject": one.description.subject,
         "used": [{"class": kinds.get(column, column), "column": column, "narrows": narrows.get(column)}

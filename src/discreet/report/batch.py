@@ -138,7 +138,7 @@ def count_line(summary: Mapping[str, Any], policy: str, point: str) -> str:
 
 def verdict_lines(row: Mapping[str, Any], answer: str | None = None, *, explain: bool = False) -> Iterator[str]:
     """A line for a row, beginning with its action in `WIDEST_ACTION` characters, one more for how many people fit where
-    that was asked, and with `explain` one per finding.
+    that was asked, and with `explain` one per finding: whether it counts, and whether for the person of the verdict.
 
     Offsets count characters, the end is not part of the span. The words behind an offset are shown where `answer` is
     given, and only then.
@@ -148,15 +148,25 @@ def verdict_lines(row: Mapping[str, Any], answer: str | None = None, *, explain:
     told = said if flagged and said else printable(row["reason"]) + (f" [{said}]" if said else "")
     yield f"{row['action'].ljust(WIDEST_ACTION)}  {printable(row['id'])}  {told}"
     if people := row.get("people"):
-        yield f"    people: {people['sentence']}"
+        further = f"; not counted: {counted(people['uncounted'], 'further word')}" if people["uncounted"] else ""
+        yield f"    people: {people['sentence']}{further}"
     if not explain:
         return
     if flagged:
         yield f"    because: {printable(row['reason'])}"
+    of_verdict = _persons_of_verdict(row)
     for group in grouped(row, every=True):
         for item in group["items"]:
+            other = item["person"] and of_verdict and item["person"] not in of_verdict
+            counts = "counts for another person" if other else "counts"
             yield (f"    {_spanned(item, answer)}, {printable(group['who'])}: {printable(item['why'])} "
-                   f"({'counts' if item['counts'] else 'does not count'}, {item['layer']})")
+                   f"({counts if item['counts'] else 'does not count'}, {item['layer']})")
+
+
+def _persons_of_verdict(row: Mapping[str, Any]) -> set[str]:
+    """The labels of those to whom the evidence of a verdict is bound."""
+    evidence = {_key(item) for item in row["evidence"]}
+    return {item["person"] for item in row.get("findings") or () if item["person"] and _key(item) in evidence}
 
 
 def _bound(group: Mapping[str, Any], answer: str | None) -> str:

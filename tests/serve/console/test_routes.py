@@ -468,4 +468,9 @@ def test_a_ticket_says_how_many_people_fit_and_where(tmp_path: Path, guard: Guar
     assert said.startswith("At most about 20 people in Omaha fit (4 to 100).")
     assert "Not everything that is said was counted (family): fewer may fit." in said
     assert "95% interval; made people, 1994; place is taken as independent of the rest." in said
+    words = page.partition('id="uncounted">')[2].partition("</p>")[0]
+    assert words == 'In the answer, but not in this number: <q dir="auto">two</q>, <q dir="auto">children</q>.'
+    plain = desk.person("bela").get(f"/tickets/{desk.open('The patient is a 52-year-old lawyer from Omaha.')}").text
+    assert 'id="people"' in plain
+    assert 'id="uncounted"' not in plain
     desk.queue.close()

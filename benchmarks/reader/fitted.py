@@ -52,6 +52,7 @@ def shares(guard: Guard, rows: Sequence[Row]) -> dict[str, Any]:
         judged = passing.judge(Answer(row["id"], row["text"], None))
         assert judged.evidence is not None
         assert judged.verdict.delta is not None
+        assert passing.tau is not None
         actions.append(judged.verdict.action)
         reasons.append(judged.verdict.reason)
         sides = [judged.verdict.delta - passing.tau]

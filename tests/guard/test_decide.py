@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from tests.population.standin import StandIn
@@ -40,7 +40,7 @@ HELD: list[Cause] = ["probe", "unsure_over_turns", "verbatim", "none"]
 def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False, delta: float = -1.0,
            agrees: bool = False, **changed: Any) -> Verdict:
     """The verdict on an answer to which all of these causes apply; `held`: those of two actions as abstentions."""
-    action = "abstain" if held else "flag"
+    action: Literal["abstain", "flag"] = "abstain" if held else "flag"
     policy = replace(POLICY, probe=action, quotes=QuoteRule(action), fewer_than=100, **changed)
     given = Answer("1", GERMAN if "language" in causes else text)
     reading = read_answer(given, policy, reader=False)

@@ -177,7 +177,9 @@ class TestFitted:
     def test_where_the_scores_disagree_it_abstains(self, guard: Guard) -> None:
         eager = guard.at(-1e9, rules_tau=1e9)
         assert eager.check(SAFE).action == "abstain"
-        assert eager.check(SAFE).cause.cause == "disagree"
+        cause = eager.check(SAFE).cause
+        assert cause is not None
+        assert cause.cause == "disagree"
         assert eager.check(LEAK).action == "flag"
 
     def test_odds_are_what_the_score_adds_up(self, guard: Guard) -> None:

@@ -155,9 +155,10 @@ def test_documents_of_the_state_and_of_an_input_withdraw_consent() -> None:
 
 
 def test_a_chain_takes_what_the_user_typed() -> None:
-    for options, passes in (({"user_words": lambda given: given["typed"]}, True), ({}, False),
-                            ({"question": lambda given: given["question"]}, False),
-                            ({"question": lambda given: given["typed"]}, True)):
+    ways: tuple[tuple[dict[str, Any], bool], ...] = (
+        ({"user_words": lambda given: given["typed"]}, True), ({}, False),
+        ({"question": lambda given: given["question"]}, False), ({"question": lambda given: given["typed"]}, True))
+    for options, passes in ways:
         made = guarded(chain(ECHO), GUARD, **options)
         assert (made.invoke({"question": PASTED, "typed": MINE}) == ECHO) is passes
     with pytest.raises(UsageError, match="a slot 'name'"):

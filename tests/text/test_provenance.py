@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -149,12 +150,12 @@ SHARED = "I am a lighthouse keeper from Whitby and my knee hurts in the morning.
     ({"conversation": (Turn("user", SHARED, "retrieved"),)}, False),
     ({"sources": ("I am a lighthouse keeper from Whitby",)}, True),
 ])
-def test_words_that_stand_in_other_text_too_are_withdrawn(more: dict[str, object], kept: bool) -> None:
+def test_words_that_stand_in_other_text_too_are_withdrawn(more: dict[str, Any], kept: bool) -> None:
     assert (SHARED in request(SHARED, **more).of("user")) == kept
     assert (SHARED in request(SHARED, how="words", **more).of("user")) == kept
     declared = request("What now?", user_words=SHARED, **more).of("user")
     assert (SHARED in declared) == (kept or any(getattr(one, "role", "") == "assistant"
-                                                for one in more.get("conversation", ())))  # type: ignore[attr-defined]
+                                                for one in more.get("conversation", ())))
 
 
 def test_no_request() -> None:

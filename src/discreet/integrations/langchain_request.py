@@ -54,10 +54,14 @@ def _passages(given: Any, deepest: int = 10) -> Iterator[str]:
             yield from _passages(one, deepest - 1)
 
 
+ASKED = ("messages", "input", "question", "query")
+"""Keys of what a chain is given that hold the request: LangChain's own chains take `input`, `question` or `query`."""
+
+
 def messages_of(given: Any) -> list[BaseMessage]:
     """The messages of what a chain is given: a string is the one of a user."""
     if isinstance(given, Mapping):
-        given = given.get("messages")
+        given = next((given[name] for name in ASKED if given.get(name) is not None), None)
     found = given.to_messages() if hasattr(given, "to_messages") else given
     if isinstance(found, str):
         return [HumanMessage(found)]

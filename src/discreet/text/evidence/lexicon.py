@@ -15,7 +15,7 @@ Flags, one letter an entry:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import takewhile
 from types import MappingProxyType
@@ -252,3 +252,85 @@ class Matcher:
 def matcher(table: str) -> Matcher:
     """The matcher over the keys of a gazetteer, named as its function ("occupations"), in the tokens of `Doc`."""
     return Matcher(globals()[table](), max_tokens=8, tokenise=TOKEN.findall)
+
+
+_NAMES, _OF_NAMES = patterns("names"), words("names")
+_ENDINGS = (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("er", ""),
+            ("ers", ""))
+_LISTS = (words("ordinary")["ordinary"], *(_OF_NAMES[section] for section in (
+    "common", "things", "offices", "offices plural", "titles", "assistants", "place heads")))
+_REACH, _ITS = 72, 32
+
+
+@lru_cache(maxsize=4096)
+def is_english(lower: str) -> bool:
+    """Whether a lower-case word is a common English one, by list or by ending, and no common surname."""
+    if lower in _OF_NAMES["surnames"] or lower in _OF_NAMES["mostly names"]:
+        return False
+    stems = {lower, *(lower.removesuffix(end) + more for end, more in _ENDINGS if lower.endswith(end))}
+    return not all(map(stems.isdisjoint, _LISTS)) or _NAMES["english ending"].search(lower) is not None
+
+
+@lru_cache(maxsize=4096)
+def is_taken(lower: str) -> bool:
+    """Whether a lower-case word belongs to an organisation, a people or a domain's terms."""
+    return (lower in organisation_heads() or lower in organisations() or lower in demonyms()
+            or is_domain_term(lower))
+
+
+def is_name_shaped(spelt: Sequence[str], *, sure: bool = False) -> bool:
+    """Whether capitalised words (as written) can be a person's name and nothing else that is listed.
+
+    `sure`: the last word may be a common English one ("Reece Power"), and the first a place.
+    """
+    lowers = [word.lower() for word in spelt]
+    whole = " ".join(lowers)
+    if whole in organisations() or whole in demonyms() or canonical_place(whole) is not None:
+        return False
+    checked = lowers[:-1] if sure and len(lowers) > 1 and lowers[-1] not in _OF_NAMES["things"] else lowers
+    if any(is_english(lower) or is_taken(lower) for lower in checked if len(lower) > 1):
+        return False
+    given = given_names()
+    if lowers[-1] == "i" or (not sure and lowers[0] not in given and canonical_place(lowers[0]) is not None):
+        return False
+    last = places().get(lowers[-1])
+    if len(lowers) > 1 and last is not None and last.kind in ("country", "continent", "region"):
+        return False
+    return all(_NAMES["titlecase"].fullmatch(word) or len(word) == 1 for word in spelt)
+
+
+def frame_of(lower: str, start: int, end: int) -> int:
+    """2 where the words around `lower[start:end]` fit only a person, 1 where they fit a person better, else 0."""
+    low = max(0, start - _REACH)
+    if _NAMES["frame sure"].search(lower, low, start) or _NAMES["frame kin"].search(lower, low, start):
+        return 2
+    if any(_NAMES[name].search(lower, low, start) for name in ("frame of", "frame label")):
+        return 1
+    # "... has published its figure": whose is "its" is a firm.
+    if _NAMES["frame not"].search(lower, low, start) or " its " in lower[end : end + _ITS]:
+        return 0
+    return int(bool(_NAMES["frame before"].search(lower, low, start) or _NAMES["frame after"].match(lower, end)))
+
+
+def noted_names(text: str, capitals: int) -> Iterator[tuple[int, int]]:
+    """Where names stand in a note without capitals: a listed given name and a word that is nothing else, in a frame.
+
+    `capitals`: how many capitalised words the text has; where it has as many as prose does, none is looked for.
+    """
+    if capitals > 1 + len(text) // 160:
+        return
+    given = given_names()
+    for match in (*_NAMES["noted"].finditer(text), *_NAMES["noted first"].finditer(text)):
+        first, last = match["first"], match["last"]
+        parts = first.split("-")
+        known = all(given.get(part) == "-" or (part in given and part in _OF_NAMES["mostly names"]) for part in parts)
+        # Behind "name:" two words that are nothing else are one.
+        spelt = known or (match.group().startswith("name") and not (is_english(first) or is_taken(first)))
+        if not spelt or f"{first} {last}" in _OF_NAMES["public"]:
+            continue
+        surname = last in _OF_NAMES["surnames"]
+        if not surname and (is_english(last) or is_taken(last) or last.endswith("ing")
+                            or canonical_place(last) is not None):
+            continue
+        if canonical_place(f"{first} {last}") is None and not _NAMES["thing after"].match(text, match.end("last")):
+            yield match.start("first"), match.end("last")

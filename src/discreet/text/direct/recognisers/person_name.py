@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from discreet.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
-from discreet.text.direct.name_frames import frame_of, is_english, is_name_shaped, noted_names
 from discreet.text.evidence import lexicon
+from discreet.text.evidence.lexicon import frame_of, is_english, is_name_shaped, noted_names
 from discreet.text.resources import patterns, words
 
 _P, _WORDS = patterns("names"), words("names")

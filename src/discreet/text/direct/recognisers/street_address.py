@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from discreet.text.direct.detect import BOUND, Facts, Hit, recogniser, recognisers
-from discreet.text.direct.name_frames import is_english, is_taken
 from discreet.text.evidence import lexicon
+from discreet.text.evidence.lexicon import is_english, is_taken
 from discreet.text.resources import patterns, words
 
 _P = patterns("addresses")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.text.doc import Doc
 from discreet.text.evidence.learned import attributes_of, overlapping
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.reader import Reading, Span
+from discreet.text.reader import Seen, Span
 
 Place = tuple[int, int]
 places = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8)), max_size=12)
@@ -48,5 +48,5 @@ def test_of_a_person_with_many_values_further_ones_are_not_compared() -> None:
     assert len({a.value for a in read}) == 200
 
 
-def _reading(spans: list[Span]) -> Reading:
-    return Reading(tuple(spans), np.zeros((3, 4), np.float32), {}, {}, np.zeros(1, np.float32))
+def _reading(spans: list[Span]) -> Seen:
+    return Seen(tuple(spans), np.zeros((3, 4), np.float32), {}, {}, np.zeros(1, np.float32))

@@ -108,7 +108,7 @@ class Reader:
         """What a text says of whom; offsets are those of `text`. An empty text has no spans and low counts.
 
         The records of rendered tables and structured output are read one by one: no person goes on into the next. The
-        rows of tables that are no list of persons are not read.
+        rows of tables that are no list of persons, and sample values in code, are not read.
         Raises DetectorError where the network gives what is no number: comparisons with it would find nothing.
         """
         spans: list[Span] = []
@@ -117,7 +117,7 @@ class Reader:
         start, others = 0, 0
         same: Windows = {}
         alike: dict[str, _Record | None] = {}
-        said = _ROW_OF_NOBODY.sub(lambda row: " " * len(row[0]), text.encode("utf-8", "replace").decode("utf-8"))
+        said = _OF_NOBODY.sub(lambda m: " " * len(m[0]), text.encode("utf-8", "replace").decode("utf-8"))
         for record in said.split(RECORD):
             if record not in alike:
                 alike[record] = self._record(record, same)
@@ -262,7 +262,8 @@ class _OpenPersons:
 
 RECORD = "\x1e"
 """Stands between the records of rendered tables and structured output."""
-_ROW_OF_NOBODY = re.compile("\x1d[^\n]*")
+_OF_NOBODY = re.compile("[\x1c\x1d][^\n\x1f]*\x1f?")
+"""What is not read; see `discreet.text.render.words`."""
 _SHARED = 8
 """Neighbouring windows share at least one token in so many."""
 _BEGINS = 1.0

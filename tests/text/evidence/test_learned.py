@@ -289,3 +289,30 @@ def test_merging_pair_by_pair(mine: list[Attribute], rules: list[Attribute]) -> 
     both = merged(mine, rules)
     assert sorted((a.kind, a.start, a.end, a.person, a.subject) for a in both) == slowly(mine, rules)
     assert [a.start for a in both] == sorted(a.start for a in both)
+
+
+@pytest.mark.parametrize("text", ["- 34-year-old nurse", "-34-year-old nurse", "– 34 year old nurse",
+                                  "34‐year‐old nurse", "a 34 - year - old nurse"])
+@pytest.mark.parametrize("pieces", [("34", "year", "old"), ("34", "year"), ("34",), ("year", "old")])
+def test_an_age_is_one_span_of_all_its_words(text: str, pieces: tuple[str, ...]) -> None:
+    plain = Doc.of(text).text
+    [age] = found(plain, *(("age", piece) for piece in pieces))
+    assert plain[age.start : age.end] == plain[plain.index("34") : plain.index("old") + 3]
+    assert age.value == "34"
+
+
+def test_ages_of_two_places_are_two() -> None:
+    said = "a 34-year-old and a 36-year-old"
+    assert [said[a.start : a.end] for a in found(said, ("age", "34"), ("age", "old"), ("age", "36"))] == [
+        "34-year-old", "36-year-old"]
+    assert values(found("fifty-two-year-old, fifty-two", ("age", "fifty-two-year"), ("age", "fifty-two"))) == [
+        ("age", "fifty-two")] * 2
+
+
+@pytest.mark.parametrize(("words", "head"), [
+    ("Tulsa stops metformin", "Tulsa"), ("Tulsa stops Metformin", "Tulsa"), ("Rio de Janeiro", "Rio de Janeiro"),
+    ("Pine Ridge reservation", "Pine Ridge reservation"), ("the south side", "the south side"), ("omaha", "omaha"),
+    ("Omaha and Tulsa", "Omaha and Tulsa"), ("Omaha and then", "Omaha"), ("Omaha, Nebraska", "Omaha, Nebraska"),
+    ("IBAN", ""), ("IRA LLC", ""), ("ISTANBUL", "ISTANBUL"), ("metformin", ""), ("Tulsa IRA", "Tulsa IRA")])
+def test_a_place_ends_before_a_verb_and_is_no_abbreviation_or_drug(words: str, head: str) -> None:
+    assert [words[a.start : a.end] for a in found(words, ("place", words))] == [head] * bool(head)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 from discreet.core.records import Subject
-from discreet.domains import IDENTIFYING
+from discreet.domains import IDENTIFYING, load_domain
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import Seen, Span
+from discreet.text.resources import words as word_lists
 
 KINDS = (*IDENTIFYING, "sex")
 """The classes that the reader decides; those of a domain, and whether a person is spoken of, are the rules' own."""
@@ -23,6 +26,12 @@ _TOLD = ("third", "public")
 _FORM = ("cohort", "public")
 _SETTLED = (*_FORM, "asker")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_OLD = re.compile(r"[ -]{0,3}\b(?:years?|yrs?)\b[ -]{0,3}old\b")
+_YEARS_OLD = re.compile(
+    r"(?<![\w.,/])(?:\d{1,3}|(?:[a-z]{3,7}ty|[a-z]{3,5}teen|ten|eleven|twelve)(?:-[a-z]{3,5})?)"
+    r"[ ]?-?[ ]?(?:years?|yrs?|months?|weeks?|days?)[ ]?-?[ ]?old\b", re.IGNORECASE)
+_PLACES = word_lists("places")
+_ABBREVIATIONS = frozenset(map(str.upper, _PLACES["abbreviations"]))
 _MOST_VALUES = 64
 """Of a person who has more attributes of a class, further ones are not compared with what is said of them."""
 _EMPTY = frozenset("a an the of in at as for with who and to was is been were live lives lived living".split())
@@ -39,7 +48,8 @@ def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
     The value is what is said, in lower case and without articles; spans of one person and class of which one holds the
     words of the other are one fact, and so are family spans with only "of" between ("a mom of three kids").
     """
-    told = [(span, words) for span in reading.spans if span.kind in KINDS and (words := _words(span, doc.text))]
+    whole = _whole(reading.spans, doc.text)
+    told = [(span, words) for span in whole if span.kind in KINDS and (words := _words(span, doc.text))]
     family = [k for k, (span, _) in enumerate(told) if span.kind == "family"]
     for k, i in pairwise(family):
         (a, mine), (b, theirs) = told[k], told[i]
@@ -64,12 +74,60 @@ def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
     return tuple(found)
 
 
+def _whole(spans: Iterable[Span], text: str) -> list[Span]:
+    """Spans with every age that ends in "years old" as one of all its words, and places without what follows them."""
+    aged = [m.span() for m in _YEARS_OLD.finditer(text)]
+    open_: dict[tuple[int, int], int] = {}  # Which span an age has.
+    out: list[Span] = []
+    for span in spans:
+        if span.kind == "place":
+            out += [place] if (place := _place(span, text)) is not None else []
+            continue
+        at = bisect_left(aged, span.end, key=lambda age: age[0]) - 1
+        if span.kind != "age" or at < 0 or aged[at][1] <= span.start:
+            out.append(span)
+            continue
+        k = open_.setdefault(aged[at], len(out))
+        if k == len(out):
+            out.append(replace(span, start=min(span.start, aged[at][0]), end=max(span.end, aged[at][1])))
+        else:
+            out[k] = replace(out[k], end=max(span.end, out[k].end),
+                             probability=max(span.probability, out[k].probability))
+    return out
+
+
+def _place(span: Span, text: str) -> Span | None:
+    """A place up to the first word in lower case that is no part of a name, none where the words are no place."""
+    said = list(_WORD.finditer(text, span.start, span.end))
+    if said and all(m[0] in _ABBREVIATIONS or m[0].lower() in _drugs() for m in said):
+        return None
+    if not said or not said[0][0][0].isupper():
+        return span
+    end = said[0].end()
+    for m in said[1:]:
+        if m[0].lower() in _PLACES["joiners"]:
+            continue
+        if m[0][0].islower() and m[0] not in _PLACES["nouns"]:
+            return replace(span, end=end)
+        end = m.end()
+    return span
+
+
+@cache
+def _drugs() -> frozenset[str]:
+    """Names of drugs that are no place."""
+    terms = load_domain("medical").terms.values()
+    return frozenset(term.surface for term in terms if term.kind == "drug") - lex.places().keys()
+
+
 def _words(span: Span, text: str) -> frozenset[str]:
     """What of a span tells one fact from another."""
     said = text[span.start : span.end]
     words = [lex.singular(w) for w in _WORD.findall(said.lower())]
     if span.kind == "age" and (digits := re.findall(r"\d+", said)):
         return frozenset(digits[:1])
+    if span.kind == "age":
+        words = _WORD.findall(_OLD.sub("", said.lower())) or words
     if span.kind == "family" and (kin := [lex.KIN[w][0] for w in words if w in lex.KIN]):
         return frozenset(kin[:1])
     return frozenset(w for w in words if w not in _SMALL) or frozenset(words) - _EMPTY

@@ -11,10 +11,10 @@ from discreet.text.render.lines import lines
 from discreet.text.render.markup import entities, latex_tables, tags
 from discreet.text.render.structured import structured
 from discreet.text.render.tables import tables
-from discreet.text.render.words import Edits
+from discreet.text.render.words import SEPARATORS, Edits
 
-_PASSES: tuple[Callable[[str], Edits], ...] = (entities, entities, entities, tags, latex_tables, structured, lines,
-                                               tables, inline)
+_PASSES: tuple[Callable[[str], Edits], ...] = (entities, entities, entities, tags, latex_tables, structured,
+                                               lines, tables, inline)
 # Superscript digits after a word are footnotes; compatibility forms would turn them into digits of the word.
 _SUPERSCRIPT = re.compile("(?:(?<=[a-z]{3})|(?<=[.,;:!?)\\]\"”]))[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}"
                           "(?:[,\u2009\u202f][\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}){0,5}(?![\\w\u00b2-\u00b9])")
@@ -26,7 +26,8 @@ _HINT = re.compile(r"[*_~`#<>&|\[\\{\t=;\u2190-\u2bff\u3010\U0001f000-\U0001faff
 def render(text: str) -> Prepared:
     """A text as a reader sees it, for detection; see the module for what is undone."""
     footnotes = [] if text.isascii() else [(*m.span(), "") for m in _SUPERSCRIPT.finditer(text)]
-    current, first = rewrite(text, footnotes)
+    marks = [(*m.span(), " ") for m in SEPARATORS.finditer(text)]
+    current, first = rewrite(text, sorted([*footnotes, *marks]))
     steps = [first] if first else []
     if not current.isascii():
         current, more = normalise(current)
@@ -70,5 +71,6 @@ def _apply(text: str, found: Edits, steps: list[Rewrite], beside: list[Decoded],
 def _uncoded(text: str) -> Edits:
     """Coded runs replaced by what they spell; the run itself stays beside the text."""
     budget = Budget.of(text)
-    edits = spelt_out(text, budget)
+    spelt = spelt_out(text, budget)
+    edits = [(start, end, SEPARATORS.sub(" ", plain)) for start, end, plain in spelt]
     return Edits(edits, [(start, end) for start, end, _ in edits], "coded", budget.beyond)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from discreet.text.render.words import RECORD, Edit, Edits, labelled, stop
+from discreet.text.render.words import RECORD, SEPARATORS, Edit, Edits, labelled, stop
 
 _START = re.compile(r"[\[{]\s*+(?=[\"'\[{]|-?\d)")
 _TOKEN = re.compile(
@@ -79,6 +79,7 @@ def _unescaped(text: str, start: int, end: int) -> list[Edit]:
             plain = json.loads(f'"{m[0]}"')
         except ValueError:
             plain = m[0][1:]
+        plain = SEPARATORS.sub(" ", plain)
         if plain != m[0]:
             edits.append((*m.span(), plain))
     return edits

@@ -2,8 +2,9 @@
 
 Markdown and box tables are told by their bars, CSV and TSV by a header of short names over rows of as many cells. A
 table of two columns whose first one names what the second one holds is one record. Where no person is listed (wages of
-trades, strata with totals), cells are only set apart. The labels of all records together have at most `MAX_LABELS`
-times the characters of the text; `Edits.beyond` says whether cells were left without theirs.
+trades, strata with totals), cells are only set apart, and only those are read that by themselves tell of a person. The
+labels of all records together have at most `MAX_LABELS` times the characters of the text; `Edits.beyond` says whether
+cells were left without theirs.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from discreet.text.render.words import NOBODY, RECORD, Edit, Edits, label, labelled, stop
+from discreet.text.render.persons import tells_of_one
+from discreet.text.render.words import NOBODY, READ, RECORD, Edit, Edits, label, labelled, stop
 from discreet.text.resources import rows
 
 MAX_LABELS, ALWAYS_LABELLED = 4, 20_000
@@ -165,7 +167,8 @@ def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
     strange = not own and (any(map(_TOTALS.search, names)) or (len(body) > 1 and not strata))
     if strange or any(_BAND.fullmatch(text[slice(*row[k])]) for k, name in enumerate(lowered) if name == "age"
                       for row in body if k < len(row)):
-        return _rows(text, block, lambda row, k: ", " if k else "", f".\n{NOBODY}")
+        marks = _apart(text, body)
+        return _rows(text, block, lambda row, k: marks.get(row[k], ", " if k else ""), ".\n")
 
     def before(row: Row, k: int) -> str:
         if row is head:
@@ -173,6 +176,26 @@ def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
         return ("\n" if k else "") + (budget.of(names[k], text[slice(*row[k])]) if k < len(names) else "")
 
     return _rows(text, block, before, f".{RECORD}")
+
+
+def _apart(text: str, body: list[Row]) -> dict[tuple[int, int], str]:
+    """What stands before a cell of a table that is no list of persons, where that is not a comma alone: marks around
+    cells that tell of a person, each row with such cells after the first one a record of its own."""
+    marks: dict[tuple[int, int], str] = {}
+    persons = 0
+    for row in body:
+        filled = [(k, cell, tells_of_one(text[slice(*cell)])) for k, cell in enumerate(row) if cell[0] < cell[1]]
+        told = any(tells for *_, tells in filled)
+        before: bool | None = None
+        for k, cell, tells in filled:
+            comma = ", " if k else ""
+            if before is None:
+                marks[cell] = (RECORD[1:] if told and persons else "") + ("" if tells else NOBODY) + comma
+            elif tells != before:
+                marks[cell] = comma + (READ if tells else NOBODY)
+            before = tells
+        persons += told
+    return marks
 
 
 def _rows(text: str, block: list[Row], before: Callable[[Row, int], str], apart: str) -> list[Edit]:

@@ -10,9 +10,15 @@ Edit = tuple[int, int, str]
 
 RECORD = "\n\x1e\n"
 """Between two records: the control character of that name, which no prose holds."""
-NOBODY = "\x1d"
-"""Before a row of a table that is no list of persons: the group separator."""
-_PROSE = 6
+NOBODY, CODE = "\x1d", "\x1c"
+"""Before a row of a table that is no list of persons, and before sample values in code: these are not read up to the
+end of the line or to the next `READ`."""
+READ = "\x1f"
+"""Behind what is not read."""
+SEPARATORS = re.compile("[\x1c-\x1f]")
+"""The marks of the passes: in a text that comes in they are blanks, so that no text can hide behind them."""
+PROSE = 6
+"""A value of more words is prose."""
 _STOPS = (".", "!", "?", ":", ";")
 _NOISE = re.compile(r"[*_`\"'~]|\([^()]*\)|<[^<>]*>")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
@@ -38,7 +44,7 @@ def label(key: str) -> str:
 
 def labelled(key: str, value: str) -> str:
     """A label with what parts it from its value: prose stands on a line of its own."""
-    return f"{label(key)}:{chr(10) if len(value.split(None, _PROSE)) > _PROSE else ' '}"
+    return f"{label(key)}:{chr(10) if len(value.split(None, PROSE)) > PROSE else ' '}"
 
 
 def stop(text: str) -> str:

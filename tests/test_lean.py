@@ -35,7 +35,7 @@ print("@@" + json.dumps(dict(
               and not all(isinstance(h, logging.NullHandler) for h in l.handlers)])))
 """
 
-FRAMEWORKS = ("langchain", "llamaindex")
+FRAMEWORKS = ("langchain", "langchain_request", "llamaindex")
 """Plug-ins that need a framework which is not installed with the others."""
 IMPORT_ALL = """
 import importlib, pkgutil, discreet

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import (
+from discreet.core.errors import need
+from discreet.core.records import Code
+from discreet.data.messages import TooDeepError, asked_of
+from discreet.integrations.withhold import Withholder
+
+need("langchain_core.messages", "the LangChain middleware", "langchain")
+
+from langchain_core.messages import (  # noqa: E402
     AIMessage,
     BaseMessage,
     ChatMessage,
@@ -14,10 +21,6 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-
-from discreet.core.records import Code
-from discreet.data.messages import TooDeepError, asked_of
-from discreet.integrations.withhold import Withholder
 
 RETRIEVED = ("context", "documents")
 """Fields of a state or an input whose texts and documents were retrieved."""

@@ -182,6 +182,17 @@ def test_a_foreign_passage_is_found_wherever_it_stands(code: str, form: str) -> 
     assert found.reason
 
 
+@pytest.mark.parametrize("text", [text for text in OTHER_SCRIPTS if len(text) > 25])
+def test_a_long_quotation_in_another_script_decides(text: str) -> None:
+    """Where a script has no blanks between words, letters are counted in place of words."""
+    quoted = f'We read the letter today. It says: "{text * 2}" Please tell us whether that is right.'
+    assert not guess_language(Doc.of(quoted)).english
+
+
+def test_a_name_in_another_script_does_not_decide() -> None:
+    assert guess_language(Doc.of('The restaurant is called "四川飯店" and is near the station.')).english
+
+
 @pytest.mark.parametrize("text", GOOD_ENGLISH)
 @pytest.mark.parametrize("form", ["{}", BEFORE + " {} " + AFTER])
 def test_what_english_answers_hold_is_english(text: str, form: str) -> None:

@@ -188,7 +188,14 @@ def _quotations(tokens: Sequence[Token], spans: list[tuple[int, int]], least: in
         place = _within(token, spans)
         if place >= 0:
             parts.setdefault(place, []).append(token)
-    yield from (part for part in parts.values() if sum(t.text[0].isalpha() for t in part) > least)
+    yield from (part for part in parts.values() if sum(map(_n_words, part)) > least)
+
+
+def _n_words(token: Token) -> int:
+    """How many words a token counts for: where a script has no blanks between words, two letters are about a word."""
+    if not token.text[0].isalpha():
+        return 0
+    return 1 + sum(c >= "\u2e80" for c in token.text) // 2
 
 
 def _outside(tokens: Sequence[Token], spans: list[tuple[int, int]]) -> Sequence[Token]:

@@ -96,6 +96,8 @@ NOT_PLAIN = {
     "What helps? ```records```": "marks of structure",
     "Name: Jane, Age: 52": "marks of structure",
     "What helps? Use the following context.": "words that point at other text",
+    "What helps? I am a nurse in Hull." + " I am 34 and I live there with my two boys." * 2
+    + " Is that right?": "a long text behind the question",
     "Where is it? " * 200: "longer than a user's message",
 }
 

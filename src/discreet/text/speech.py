@@ -17,7 +17,7 @@ from discreet.text.templates import Slot, Template, collapsed, known, parse
 _LONGEST = 1_500
 """Characters of a message beyond which none reads as speech."""
 _TAIL = 25
-"""Most words behind a question: what follows one at length may be text that was put behind it."""
+"""Most words behind the first question: what follows it at length may be text that was put behind it."""
 
 
 def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str, Spoken | None]]:
@@ -84,7 +84,7 @@ def why_not_plain(spoken: Spoken) -> str | None:
         return "marks of structure"
     if patterns("requests")["pointing"].search(said.lower()):
         return "words that point at other text"
-    if len(said.rpartition("?")[2].split()) > _TAIL and "?" in said:
+    if len(said.partition("?")[2].split()) > _TAIL and "?" in said:
         return "a long text behind the question"
     return _recorded(spoken if said == text else Spoken(said))
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from numpy.random import Generator
 
+from discreet.core.records import Answer
 from discreet.guard.guard import Guard
 from discreet.stats import rate_estimate
 from discreet.synth import Draft
@@ -135,6 +136,11 @@ def _with_filler(sentence: str, safe: Sequence[Draft], rng: Generator) -> str:
     return f"{sentence} {general[int(rng.integers(len(general)))]}" if general else sentence
 
 
+def _declared(question: str, answer: str) -> Answer:
+    """An answer to what the user typed, as an application declares it."""
+    return Answer("", answer, question, user_words=question)
+
+
 def measure_turns(guard: Guard, exchanges: Sequence[Exchange]) -> list[dict[str, object]]:
     """Rows by kind, and by the number of turns over which a cluster is parted (0: any).
 
@@ -146,12 +152,13 @@ def measure_turns(guard: Guard, exchanges: Sequence[Exchange]) -> list[dict[str,
     hits: dict[tuple[bool, str, int], list[tuple[bool, bool, bool]]] = {}
     for one in exchanges:
         upto = one.turns if one.spread is None else one.turns[: one.spread + 1]
-        alone = any(guard.check(answer, question).action != "safe" for question, answer in upto)
+        answers = [_declared(question, answer) for question, answer in upto]
+        alone = any(guard.check(answer).action != "safe" for answer in answers)
         conversation = guard.conversation()
-        actions = [conversation.check(answer, question).action for question, answer in upto]
+        actions = [conversation.check(answer).action for answer in answers]
         together = set(actions) != {"safe"}
         # What the guard sees of these facts at all: the ceiling of what a conversation can see.
-        whole = guard.check("\n\n".join(answer for _, answer in upto), upto[0][0]).action != "safe"
+        whole = guard.check(_declared(upto[0][0], "\n\n".join(answer for _, answer in upto))).action != "safe"
         for kind, parts in {(one.kind, one.parts if one.spread else 0), (one.kind, 0), ("all", 0)}:
             hits.setdefault((one.spread is not None, kind, parts), []).append((alone, together, whole))
     return [{"spread": spread, "kind": kind, "turns": parts,

@@ -22,6 +22,7 @@ TELLS = [
     ("There was a beekeeper from Ludlow last week. What was the diagnosis?", "The diagnosis was gout."),
     ("How many 47-year-old beekeepers from Ludlow were treated here?", "There is one."),
     ("Has Mrs. Quillfeather been admitted?", "Yes, she has."),
+    ("So the 47-year-old beekeeper from Ludlow has gout, right?", "That's correct."),
     ("Is the beekeeper from Ludlow a patient here?", "She is 47, and was seen on Monday."),
 ]
 TELLS_NOT = [

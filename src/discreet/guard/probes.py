@@ -167,9 +167,11 @@ def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: 
     """
     spoken = Spoken(text)
     doc = spoken.doc
-    found: list[Attribute] = list(find_evidence(doc, policy.domain))
     of_record = not theirs or _points_at_another(spoken) or _speaks_of_record(doc)
-    if not (_is_of_another(spoken) or (sure and of_record)) or not (found or _NAMED.search(text)):
+    if not (_is_of_another(spoken) or (sure and of_record)):
+        return None
+    found: list[Attribute] = list(find_evidence(doc, policy.domain))
+    if not (found or _NAMED.search(text)):
         return None
     if reader:
         found = [*attributes_of(packaged().read(doc.text), doc), *(a for a in found if a.subject == "third")]
@@ -209,7 +211,7 @@ def _is_of_another(spoken: Spoken) -> bool:
     """Whether a text describes somebody whom its writer does not bring: it says nothing of the writer, but perhaps that
     they want to know something."""
     doc = spoken.doc
-    if len(spoken.mine) > 1 or not lex.KIN.keys().isdisjoint(doc.lowers[:1]):
+    if len(spoken.mine) > 1 or not lex.RELATIVES.isdisjoint(doc.lowers[:1]):
         return False
     speaks = not (lex.FIRST | lex.FIRST_PLURAL).isdisjoint(doc.lowers)
     return not speaks or patterns("probes")["wants"].search(_plain(doc.text)) is not None

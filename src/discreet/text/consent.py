@@ -257,7 +257,7 @@ def _consents(spoken: Spoken) -> Iterator[bool]:
     doc, mine = spoken.doc, spoken.mine
     referents = [r for r in spoken.referents if not _is_kin(doc, r)]
     speaks = not _SPEAKS.isdisjoint(doc.lowers)
-    brings = len(mine) > 1 or any(w in lex.KIN for w in doc.lowers)
+    brings = len(mine) > 1 or any(w in lex.RELATIVES for w in doc.lowers)
     if not (speaks or brings):
         yield from (False for _ in doc.tokens)
         return
@@ -267,7 +267,7 @@ def _consents(spoken: Spoken) -> Iterator[bool]:
             sentence = token.sentence
             begin, end = doc.sentence_of(i)
             words = doc.lowers[begin:end]
-            owner = owner or any(w in lex.FIRST or w in lex.FIRST_PLURAL or w in lex.KIN for w in words)
+            owner = owner or any(w in lex.FIRST or w in lex.FIRST_PLURAL or w in lex.RELATIVES for w in words)
         while k < len(referents) and referents[k].first <= i:
             one = referents[k]
             pointed = one.form == "name" or doc.lowers[one.first] in _POINTING

@@ -60,6 +60,8 @@ RULE_STATES = _WORDS["rule states"]
 RULE_THINGS = _WORDS["rule things"]
 NOT_PERSONS = _WORDS["not persons"]
 KIN = {word: (canonical, None if gender == "-" else gender) for word, canonical, gender in rows("kin", 3)}
+RELATIVES = frozenset(KIN) - {"so"}
+"""Words that mean a relative wherever they stand: "so" means one in few places."""
 
 
 class PersonWords(NamedTuple):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.errors import UsageError
-from discreet.text.templates import Template, known, parse, texts
+from discreet.text.templates import Message, Template, known, parse, texts
 
 NAMES = sorted(texts())
 QUESTION = "which herring is smoked in Grimsby?"
@@ -33,7 +33,7 @@ def fixed_of(name: str) -> list[str]:
 
 def slot(template: Template, message: str) -> str | None:
     """What a message gives to the question; None where it is of another template."""
-    cut = template.cut(message)
+    cut = template.cut(Message(message))
     return None if cut is None else next(one.text for one in cut if one.name == "question")
 
 
@@ -43,10 +43,10 @@ def test_a_known_prompt_gives_back_its_slots(name: str) -> None:
     message = filled(name, question=QUESTION, context=PASSAGE, other=OTHER)
     told = {"question": QUESTION, "context": PASSAGE, "other": OTHER}
     for changed in (message, f"\n {message}\n", message.replace(" ", "  ")):
-        cut = template.cut(changed)
+        cut = template.cut(Message(changed))
         assert cut is not None
         assert [(one.name, one.text) for one in cut] == [(one, told[one]) for one in template.slots]
-    assert template.cut(QUESTION) is None
+    assert template.cut(Message(QUESTION)) is None
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "question" in parse(name).slots])
@@ -100,15 +100,15 @@ def test_which_known_prompts_say_by_themselves_what_is_the_users() -> None:
 def test_a_closed_template_is_sure_only_where_no_passage_may_have_forged_it(name: str, passage: str) -> None:
     template = parse(name)
     message = filled(name, question=QUESTION, context=passage, other=passage)
-    cut = template.cut(message)
+    cut = template.cut(Message(message))
     assert cut is not None
-    assert template.is_sure(message, cut) == (passage == PASSAGE)
+    assert template.is_sure(Message(message), cut) == (passage == PASSAGE)
     for fixed in fixed_of(name):
         if "context" in template.slots and len(fixed) > 1:
             forged = filled(name, question=QUESTION, context=f"{PASSAGE} {fixed} eel", other=OTHER)
-            cut = template.cut(forged)
+            cut = template.cut(Message(forged))
             assert cut is not None
-            assert not template.is_sure(forged, cut)
+            assert not template.is_sure(Message(forged), cut)
 
 
 @pytest.mark.parametrize(("text", "said"), [

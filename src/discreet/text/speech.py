@@ -12,7 +12,7 @@ from discreet.core.records import Origin, Prompts
 from discreet.text.consent import Spoken
 from discreet.text.evidence import lexicon as lex
 from discreet.text.resources import patterns
-from discreet.text.templates import Slot, Template, collapsed, known, parse
+from discreet.text.templates import Message, Slot, Template, collapsed, known, parse
 
 _LONGEST = 1_500
 """Characters of a message beyond which none reads as speech."""
@@ -25,7 +25,8 @@ def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str, S
     if prompts.user_messages == "words":
         yield "user", text, "words", None
         return
-    pinned = [(t, cut) for t in map(parse, prompts.templates) if (cut := t.cut(text)) is not None]
+    message = Message(text)
+    pinned = [(t, cut) for t in map(parse, prompts.templates) if (cut := t.cut(message)) is not None]
     if pinned:
         yield from _slots(pinned, "pinned")
         return
@@ -33,9 +34,9 @@ def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str, S
     if prompts.user_messages == "auto" and why_not_plain(spoken) is None:
         yield "user", text, "plain", spoken
         return
-    matches = [(t, cut) for t in known() if (cut := t.cut(text)) is not None]
+    matches = [(t, cut) for t in known() if (cut := t.cut(message)) is not None]
     closed = [(t, cut) for t, cut in matches if t.is_closed]
-    if closed and all(_is_closed(t, text, cut) for t, cut in closed):
+    if closed and all(_is_closed(t, message, cut) for t, cut in closed):
         yield from _slots(closed, "closed")
     elif matches:
         yield from _slots(matches, "undeclared")
@@ -43,8 +44,8 @@ def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str, S
         yield "unknown", text, "undeclared", None
 
 
-def _is_closed(template: Template, text: str, cut: tuple[Slot, ...]) -> bool:
-    return template.is_sure(text, cut) and why_not_plain(Spoken(_question(cut).text)) is None
+def _is_closed(template: Template, message: Message, cut: tuple[Slot, ...]) -> bool:
+    return template.is_sure(message, cut) and why_not_plain(Spoken(_question(cut).text)) is None
 
 
 def _question(cut: tuple[Slot, ...]) -> Slot:
@@ -73,10 +74,10 @@ def why_not_plain(spoken: Spoken) -> str | None:
     bring, or to the reader; others are asked. It says nothing of a person who is no part of that.
     """
     text = spoken.text
-    kept = [line for line in collapsed(text).replace("\v", "\n").split("\n")
-            if not patterns("requests")["greeting"].fullmatch(line.lower().strip())]
     if len(text) > _LONGEST:
         return "longer than a user's message"
+    kept = [line for line in collapsed(text).replace("\v", "\n").split("\n")
+            if not patterns("requests")["greeting"].fullmatch(line.lower().strip())]
     if len(kept) > 1:
         return "several lines"
     said = " ".join(kept)

@@ -27,6 +27,15 @@ _OWN = 3
 """Words that a closed template needs at its start: fewer are no words of its own."""
 
 
+class Message:
+    """A message with its white space collapsed, once for all templates: with line breaks (`lined`), and blanks alone
+    (`said`)."""
+
+    def __init__(self, text: str) -> None:
+        self.lined = collapsed(text)
+        self.said = self.lined.translate(_ONE_BLANK)
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
     """Fixed texts (n + 1) and the n slots between them, white space as one blank."""
@@ -40,15 +49,14 @@ class Template:
         return ("question" in self.slots and len(_WORD.findall(self.fixed[0])) >= _OWN
                 and all(map(_WORD.search, self.fixed)))
 
-    def cut(self, message: str) -> tuple[Slot, ...] | None:
+    def cut(self, message: Message) -> tuple[Slot, ...] | None:
         """What stands in each slot; None where the message is of another template.
 
         A fixed text between two slots stands as far left as it can for the end of the slot before it, and as far right
         as it can for the beginning of the slot behind it: what is left is what every way to cut the message gives to
         the slot. Time is linear in the message for each slot.
         """
-        lined = collapsed(message)
-        said = lined.translate(_ONE_BLANK)
+        lined, said = message.lined, message.said
         first, *between, last = self.fixed
         first, last = first.translate(_ONE_BLANK), last.translate(_ONE_BLANK)
         if not said.startswith(first) or not said.endswith(last) or len(said) < len(first) + len(last):
@@ -74,13 +82,13 @@ class Template:
             for name, start, stop, low, high in zip(self.slots, starts, [*lefts, end], widest, [*rights, end],
                                                     strict=True))
 
-    def is_sure(self, message: str, slots: tuple[Slot, ...]) -> bool:
+    def is_sure(self, message: Message, slots: tuple[Slot, ...]) -> bool:
         """Whether a message can be of this template only, as far as can be told without the application's word.
 
         Each fixed text stands in it once, no slot holds a label of another question, and none but the user's ends as a
         question does: else a passage may have forged the whole template.
         """
-        said = collapsed(message).translate(_ONE_BLANK)
+        said = message.said
         worded = [fixed.translate(_ONE_BLANK).strip() for fixed in self.fixed if fixed.strip()]
         once = all(said.count(one) == sum(fixed.count(one) for fixed in worded) for one in worded)
         others = [slot.widest for slot in slots if slot.name != "question"]

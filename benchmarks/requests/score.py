@@ -4,7 +4,7 @@
 
 `contents.jsonl` holds requests with their answers by writers who had not seen the code; each is put into each shape. Rows of
 `forged` are passages that forge words of the user: an answer that is held without a request must be held with each. Intervals are
-exact (Clopper–Pearson) at 95% and take contents times shapes as independent, which they are not: shares by content stand beside.
+exact (Clopper–Pearson) at 95% and take contents times shapes as independent, which they are not: shares by content are in the results.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import TOLD, Seen
 
 REPEATS = 2
-"""Words told back from which on only what is stated counts."""
+"""Repeated words from which on only what is stated counts."""
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 MOST = 12.0
 """Log-odds beyond which a part says no more."""

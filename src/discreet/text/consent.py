@@ -1,4 +1,4 @@
-"""Consent: what an answer may tell back of a user's own words.
+"""Consent: what an answer may repeat of a user's own words.
 
 It covers repetition of what users say of themselves or of somebody whom they bring as theirs ("my mother", "our client
 Mrs Ortiz"), and no word that is bound to another person. Whose words those are is decided in `provenance.py`.
@@ -111,14 +111,14 @@ class OwnWords:
         return (True for _ in spoken.doc.tokens) if self._of_theirs else _consents(spoken)
 
     def in_answer(self, doc: Doc) -> OwnWords:
-        """The same words, told back by an answer that calls whom the user describes theirs ("your tenant")."""
+        """The same words, repeated by an answer that calls whom the user describes theirs ("your tenant")."""
         if self._of_theirs or not speaks_of_theirs(doc):
             return self
         return OwnWords(self._texts, of_theirs=True)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words that may be told back, in the forms in which they are compared."""
+        """The words that may be repeated, in the forms in which they are compared."""
         found: set[str] = set()
         for _, doc, own in self._read:
             mine = " ".join(t.text for t, consents in zip(doc.tokens, own, strict=True) if consents)

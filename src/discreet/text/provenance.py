@@ -1,4 +1,4 @@
-"""Who said which words of a request, and what of them an answer may tell back.
+"""Who said which words of a request, and what of them an answer may repeat.
 
 Every stretch of a request has an origin: the user's own words, retrieved text, the result of a tool, system text, an
 earlier answer, or unknown. Only the user's own words are consent, and a stretch is theirs for one of four reasons: the
@@ -6,7 +6,7 @@ caller declares it (`Answer.user_words`, or `user_messages: words`); a pinned te
 does; or the whole message reads as a user's speech. Everything else only withdraws consent: the origin of a typed
 part, and words that stand in retrieved or earlier text as well.
 
-What of these words an answer may tell back is in `consent.py`. Nothing else of the package asks who said something
+What of these words an answer may repeat is in `consent.py`. Nothing else of the package asks who said something
 (`tests/guard/test_decide.py`).
 """
 

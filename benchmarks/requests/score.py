@@ -49,9 +49,11 @@ def messages(content: Row, shape: Row) -> list[Turn]:
 
 
 def templates(shape: Row) -> tuple[str, ...]:
-    """User messages of a shape that hold more than the question."""
-    texts = [one["content"] for one in shape["messages"] if one["role"] == "user"]
-    return tuple(text for text in texts if "{question}" in text and text != "{question}")
+    """Messages of a shape that an operator pins: the user's that hold more than the question, system ones with passages."""
+    user = [one["content"] for one in shape["messages"] if one["role"] == "user"]
+    system = [one["content"] for one in shape["messages"] if one["role"] == "system"]
+    return (*(text for text in user if "{question}" in text and text != "{question}"),
+            *(text for text in system if "{context}" in text))
 
 
 def answers(content: Row, shape: Row, way: str) -> Answer:

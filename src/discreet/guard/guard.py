@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,10 @@ from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed,
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import READER, Finding, Reading, findings_of, read_answer
 from discreet.guard.score import Combined, EvidenceScore, combined, fitted, score, score_evidence
+from discreet.text.doc import Doc
+from discreet.text.facts import fact_words
+from discreet.text.record import Alone, facts_of, shared
+from discreet.text.render import render
 
 if TYPE_CHECKING:
     from discreet.guard.conversation import Conversation
@@ -24,8 +28,13 @@ if TYPE_CHECKING:
     from discreet.guard.withheld import Withheld
     from discreet.population.people import Measured
     from discreet.population.population import Population
+    from discreet.text.provenance import Request
 
 Second = Callable[[Answer], Verdict]
+_MOST = 20_000
+"""Characters of a request's other text beyond which it is not read for persons."""
+_SAME = 3
+"""Facts that the user's words and another text share from which on both may speak of the same person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +245,7 @@ class Guard:
         started = perf_counter()
         reading: Reading | None = None
         try:
-            scored = self._scored(answer)
+            scored = self._read(answer)
             judgement = self._decided(scored, None if over_turns is None else over_turns(scored.reading))
             reading = scored.reading
         except Exception as error:
@@ -250,19 +259,43 @@ class Guard:
         kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
         return Judgement(failed(answer.id, self._label, f"a detector failed with {kind}"))
 
-    def _scored(self, answer: Answer) -> Scored:
-        reading = read_answer(answer, self.policy, reader=self.reader, pipeline=self.pipeline)
+    def _read(self, answer: Answer) -> Scored:
+        """An answer that would be held is read again where all other text of its request describes nobody."""
+        scored = self._scored(answer)
+        others = scored.reading.request.others()
+        if not others or self._verdict(scored).action == "safe":
+            return scored
+        alone = self._alone(scored.reading.request, others) if sum(map(len, others)) <= _MOST else None
+        return scored if alone is None else self._scored(answer, alone)
+
+    def _alone(self, request: Request, others: Sequence[str]) -> Alone | None:
+        """What the user tells; None where three facts of it stand in one other text, or where one describes anybody."""
+        facts = {fact for text in request.of("user")
+                 for fact in facts_of(Doc(render(text)), self.policy.domain, self.policy.counted, reader=self.reader)}
+        if any(shared(facts, text) >= _SAME or self._describes(text) for text in others):
+            return None
+        return Alone(frozenset(kind for kind, _ in facts), frozenset(w for text in others for w in fact_words(text)))
+
+    def _describes(self, text: str) -> bool:
+        """Whether a text would be held as an answer."""
+        return self._verdict(self._scored(Answer("", text))).action != "safe"
+
+    def _scored(self, answer: Answer, alone: Alone | None = None) -> Scored:
+        reading = read_answer(answer, self.policy, reader=self.reader, pipeline=self.pipeline, alone=alone)
         found = (score(reading, self.policy, self.rules) if isinstance(self.rules, Combined)
                  else score_evidence(reading.attributes, self.policy, self.rules))
         findings = findings_of(reading, self.policy)
         layer2 = None if self._detector is None else Layer2(*self._detector.score_answer(reading))
         return Scored(reading, found, findings, layer2, self._count(reading, findings) if self.counts_people else ())
 
-    def _decided(self, scored: Scored, over_turns: OverTurns | None) -> Judgement:
+    def _verdict(self, scored: Scored, over_turns: OverTurns | None = None) -> Verdict:
         at = Thresholds(self.point, self.rules_tau, self.rules.counted_above(self.point), self.unsure_above(self.point),
                         self.tau, self.is_fitted and self.detector.reader)
-        verdict = decide(scored.reading, self.policy, self._label, scored.evidence, at, findings=scored.findings,
-                         layer2=scored.layer2, people=scored.people, over_turns=over_turns)
+        return decide(scored.reading, self.policy, self._label, scored.evidence, at, findings=scored.findings,
+                      layer2=scored.layer2, people=scored.people, over_turns=over_turns)
+
+    def _decided(self, scored: Scored, over_turns: OverTurns | None) -> Judgement:
+        verdict = self._verdict(scored, over_turns)
         if verdict.action == "abstain" and self.second is not None:
             verdict = seconded(verdict, self.second(scored.reading.answer))
         judgement = Judgement(verdict, scored.findings, scored.evidence, scored.people)

@@ -8,7 +8,7 @@ Advice, a refusal, a rule and an answer about a made-up person tell nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from discreet.core.records import Subject
@@ -20,12 +20,19 @@ from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.learned import attributes_of
 from discreet.text.evidence.mentions import Attribute
+from discreet.text.facts import fact_words
 from discreet.text.provenance import Request
 from discreet.text.reader import packaged
+from discreet.text.record import facts_of, shared
+from discreet.text.render import render
 from discreet.text.resources import patterns
 
-_CLAUSE = re.compile(r"[;:]\s|,? (?:but|however|although|though|yet)\b|\s[–—-]\s|(?<=[.!?])\s+|\n+")
+_CLAUSE = re.compile(r"(?:^|\n+)[ \t]*(?:\d{1,2}[.)]|\(?[a-z0-9]\)|[-*•])[ \t]+(?=\S)|[;:]\s|,? (?:but|however|although|though|yet)\b|\s[–—-]\s|(?<=[.!?])\s+|\n+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_LONGEST = 20_000
+"""Characters of a retrieved text beyond which it is not compared with a question."""
+_MATCHED = 3
+"""Words of facts that a question and a record share at least."""
 _AROUND = 3
 """Sentences before a question that may hold the description."""
 _SHORT = 80
@@ -58,10 +65,41 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
         questions = [one for one in questions if one[1]]
     best: Probe | None = None
     for text, sure in questions:
+        if request.alone is not None and not (sure and _is_of_another(Spoken(request.asked))):
+            continue  # No record is known of whom the user describes, and none is asked for in so many words.
         found = _described(text, attributes, policy, sure=sure, theirs=theirs, asker=asker, reader=reader)
         if found is not None and (best is None or len(found[1]) > len(best.kinds)):
             best = Probe(*found, tuple(doc.prepared.span(*clause) for clause in clauses))
-    return best
+    return best or _out_of_record(request, doc, policy, asker=asker, reader=reader)
+
+
+def _out_of_record(request: Request, doc: Doc, policy: Policy, *, asker: str, reader: bool) -> Probe | None:
+    """The probe of a message that describes whom a retrieved text is about; any plain answer then tells something."""
+    clauses = plain_clauses(doc) if asker != "self" and len(request.asked.split()) <= _SHORT else ()
+    records = list(_records(request)) if clauses else []
+    found = _matched(request.asked, records, policy, reader=reader) if records else None
+    return None if found is None else Probe(*found, tuple(doc.prepared.span(*clause) for clause in clauses))
+
+
+def _records(request: Request) -> Iterator[str]:
+    """The retrieved texts that name somebody and share enough words with what was asked to be what it asks for."""
+    told = frozenset(fact_words(request.asked))
+    for text in request.of("retrieved", "tool"):
+        if len(text) <= _LONGEST and len(told.intersection(fact_words(text))) >= _MATCHED:
+            if find_direct(Doc(render(text)).prepared):
+                yield text
+
+
+def _matched(asked: str, records: Iterable[str], policy: Policy, *, reader: bool
+             ) -> tuple[Subject, tuple[str, ...], bool] | None:
+    """Whom a message describes by the facts of a record, or None where these are too few."""
+    facts = facts_of(Spoken(asked).doc, policy.domain, policy.counted, reader=reader)
+    words = frozenset(fact_words(asked))
+    for one in records:
+        both = [fact for fact in facts if shared([fact], one)]
+        if len(both) >= policy.cluster or (both and len(words.intersection(fact_words(one))) > _MATCHED):
+            return "third", tuple(sorted({kind for kind, _ in both})), False
+    return None
 
 
 def asks_of_record(sentence: str) -> bool:
@@ -117,6 +155,14 @@ def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(sure if declines else [*sure, *bare]))
 
 
+def plain_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
+    """The clauses [start, end) of a rendered answer that advise, ask and thank nobody; none where any declines."""
+    found = list(_clauses(doc))
+    if any(patterns("probes")["declines"].search(clause) for _, _, clause in found):
+        return ()
+    return tuple((begin, end) for begin, end, clause in found if _is_plain_answer(clause) or _tells(clause))
+
+
 def declining_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
     """The clauses [start, end) of a rendered answer that refuse to tell something."""
     cues = patterns("probes")
@@ -145,8 +191,8 @@ def _tells(clause: str) -> bool:
         return any(cues[name].search(clause) for name in names)
 
     if has("for the reader", "hypothetical"):
-        return has("on record")
-    if has("affirms", "denies", "counts", "on record"):
+        return has("on record", "confirms")
+    if has("affirms", "denies", "counts", "confirms", "on record"):
         return True
     return not has("modal", "anybody") and has("asserts", "told the reader", "event", "specific")
 

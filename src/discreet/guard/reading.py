@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from discreet.text.language import Language, guess_language
 from discreet.text.provenance import Request, request_of
 from discreet.text.quotes import Quote, find_quotes
 from discreet.text.reader import Seen, packaged
+from discreet.text.record import Alone
 from discreet.text.render import render, shown
 
 if TYPE_CHECKING:
@@ -112,12 +113,14 @@ class Reading:
         return find_referents(self.doc, lex.person_words(policy.domain.person, policy.domain.people))
 
 
-def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: SpacyPipeline | None = None) -> Reading:
+def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: SpacyPipeline | None = None,
+                alone: Alone | None = None) -> Reading:
     """Run every detector, and the learned reader and a spaCy pipeline where they are asked for.
 
-    Raises whatever a detector raises: the caller turns it into `failed`.
+    `alone`: other text of the request was read and describes nobody, so that an answer can only repeat what the user
+    says of anybody. Raises whatever a detector raises: the caller turns it into `failed`.
     """
-    doc, request = Doc(render(answer.answer)), request_of(answer)
+    doc, request = Doc(render(answer.answer)), replace(request_of(answer), alone=alone)
     direct = tuple((span, _whose(span, doc, request, answer, policy)) for span in find_direct(doc.prepared))
     ruled = request.repeated(find_evidence(doc, policy.domain), doc)
     said, repeats = request.without_repeated(doc)
@@ -163,7 +166,7 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
     if span.type == "postal_code" and (code := _CODE.search(value)) is not None:
         value = code.group()  # which tells the town
     if request.own is not None:
-        known = not policy.subjects or answer.asker == "self"
+        known = not policy.subjects or answer.asker == "self" or request.alone is not None
         if doc.once(("gave", span.type, value), lambda: request.gave(span.type, value, anybody=known)):
             return "asker"
         if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):

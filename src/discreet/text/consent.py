@@ -17,6 +17,7 @@ from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent, find_referents
 from discreet.text.facts import STEM, fact_words, is_alike
+from discreet.text.record import Alone
 from discreet.text.render import render
 from discreet.text.resources import patterns
 
@@ -24,6 +25,7 @@ _REPEATED = ("third", "speaker", "cohort")
 """Subjects of which an attribute may repeat what the user said."""
 _POINTING = frozenset("the this that".split())
 _PIECE = re.compile(r"[^\W_]+")
+_TITLE = re.compile(r"^(?:mr|mrs|ms|miss|mx|dr|prof)\.? ")
 _OF_AGE = frozenset("- year years old".split())
 _SPEAKS = (lex.FIRST | lex.FIRST_PLURAL) - {"me", "us"}
 """Words of somebody who speaks of themselves: "tell me who was here" does not."""
@@ -96,11 +98,8 @@ class Spoken:
 class OwnWords:
     """What a user says of themselves and of those whom they bring, in some texts of theirs."""
 
-    def __init__(self, texts: Iterable[Spoken], *, of_theirs: bool = False) -> None:
-        self._texts, self._of_theirs = tuple(texts), of_theirs
-
-    def __bool__(self) -> bool:
-        return bool(self._texts)
+    def __init__(self, texts: Iterable[Spoken], *, of_theirs: bool = False, alone: Alone | None = None) -> None:
+        self._texts, self._of_theirs, self.alone = tuple(texts), of_theirs or alone is not None, alone
 
     @cached_property
     def _read(self) -> tuple[tuple[str, Doc, tuple[bool, ...]], ...]:
@@ -129,7 +128,7 @@ class OwnWords:
     def brings(self) -> bool:
         """Whether the user speaks of anybody but themselves."""
         return self._of_theirs or any(r.subject not in ("speaker", "asker", "nobody", "cohort")
-                   for one in self._texts for r in one.referents)
+                                      for one in self._texts for r in one.referents)
 
     @cached_property
     def ages(self) -> frozenset[str]:
@@ -165,6 +164,8 @@ class OwnWords:
         """Whether the user gave an identifier as theirs, or that of somebody whom they bring; with `anybody` whether
         they gave it at all."""
         wanted = value.lower().strip()
+        if kind == "person_name":
+            wanted = _TITLE.sub("", wanted)
         if not squeezed(wanted) or squeezed(wanted)[:STEM] not in self._letters:
             return False
         return any(anybody or self._is_theirs(kind, wanted, start, *one)
@@ -200,7 +201,8 @@ def repeated(attributes: Iterable[Attribute], doc: Doc, own: OwnWords) -> tuple[
 def _repeats(a: Attribute, doc: Doc, own: OwnWords) -> bool:
     sentence = doc.sentence_of(doc.token_at_original(a.start))
     shown = doc.prepared.original[a.start : a.end]  # The value of a rule is canonical: "Delft|South Holland|NL".
-    told = own.tell(a.kind, shown) or own.tell(a.kind, a.value)
+    told = own.tell(a.kind, shown) or own.tell(a.kind, a.value) or (
+        own.alone is not None and own.alone.explains(a.kind, shown))
     return a.subject in _REPEATED and told and (own.brings or _may_be_asker(doc, *sentence))
 
 

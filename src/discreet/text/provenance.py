@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from discreet.text.consent import OwnWords, Spoken
     from discreet.text.doc import Doc
     from discreet.text.evidence.mentions import Attribute
+    from discreet.text.record import Alone
 
 _ROLES: dict[str, Origin] = {"system": "system", "developer": "system", "tool": "tool", "function": "tool",
                              "assistant": "answer", "ai": "answer", "model": "answer"}
 _USER = ("user", "human")
+_LEAST = 20
+"""Words of retrieved text from which on a request shows what an answer may have been taken from."""
 _SHARED = 8
 """Words in a row that stand in retrieved or earlier text as well: such a message is not the user's own."""
 _PIECE = re.compile(r"[^\W_]+")
@@ -46,10 +49,12 @@ class Part:
 @dataclass(frozen=True)
 class Request:
     """A request by origin. `parts` are in the order of the request; `asked` is the text of the last user messages,
-    which may hold a question, whoever wrote it."""
+    which may hold a question, whoever wrote it. `alone`: all other text of the request was read, and describes
+    nobody."""
 
     parts: tuple[Part, ...]
     asked: str = field(repr=False, default="")
+    alone: Alone | None = None
 
     def of(self, *origins: Origin) -> tuple[str, ...]:
         """The texts of some origins."""
@@ -63,7 +68,21 @@ class Request:
             return None
         from discreet.text.consent import OwnWords, Spoken  # Most answers come without a request.
 
-        return OwnWords(part.spoken or Spoken(part.text) for part in mine)
+        return OwnWords((part.spoken or Spoken(part.text) for part in mine), alone=self.alone)
+
+    def others(self) -> tuple[str, ...]:
+        """All text but the user's own words, where it shows what an answer may have been taken from; else none.
+
+        A message that holds words which the caller declares is taken without them, once.
+        """
+        said = [part.text for part in self.parts if part.origin == "user"]
+        texts: list[tuple[Origin, str]] = []
+        for part in self.parts:
+            if part.origin != "user":
+                held = next((one for one in said if part.origin == "unknown" and one in part.text), None)
+                texts.append((part.origin, part.text if held is None else part.text.replace(held, "\n\n", 1)))
+        shown = sum(len(text.split()) for origin, text in texts if origin in ("retrieved", "tool", "unknown"))
+        return tuple(text for _, text in texts if text.strip()) if said and shown >= _LEAST else ()
 
     def repeated(self, attributes: Iterable[Attribute], doc: Doc) -> tuple[Attribute, ...]:
         """Attributes of an answer, those that repeat what the user said as the asker's (`consent.repeated`)."""
@@ -104,6 +123,10 @@ def request_of(answer: Answer) -> Request:
     for role, text, origin in _messages(answer):
         if origin is not None and origin != "user":
             parts.append(Part(origin, text, "typed"))
+        elif _ROLES.get(role.lower()) == "system":
+            from discreet.text.speech import in_system
+
+            parts += [Part(*one) for one in in_system(text, answer.prompts)]
         elif role.lower() not in _USER:
             parts.append(Part(_ROLES.get(role.lower(), "unknown"), text, "role"))
             # What was asked before an earlier answer was answered; a call of a tool has no text.

@@ -44,6 +44,19 @@ def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str, S
         yield "unknown", text, "undeclared", None
 
 
+def in_system(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str]]:
+    """The stretches of a system message: what a template, pinned or known, puts into it is retrieved."""
+    message = Message(text)
+    for template in (*map(parse, prompts.templates), *known("system")):
+        cut = template.cut(message)
+        if cut is not None and "question" not in template.slots:
+            yield "system", " ".join(template.fixed), "slot"
+            for slot in cut:
+                yield "retrieved" if slot.name == "context" else "unknown", slot.widest, "slot"
+            return
+    yield "system", text, "role"
+
+
 def _is_closed(template: Template, message: Message, cut: tuple[Slot, ...]) -> bool:
     return template.is_sure(message, cut) and why_not_plain(Spoken(_question(cut).text)) is None
 

@@ -166,15 +166,15 @@ def parse(text: str) -> Template:
 
 
 @cache
-def texts() -> Mapping[str, str]:
-    """The known prompts by name, as `data/prompts.yaml` has them."""
+def texts(role: str | None = None) -> Mapping[str, str]:
+    """The known prompts by name, as `data/prompts.yaml` has them: those of messages of "user" or "system", or all."""
     import yaml  # where a message may be a prompt: most are not
 
     found = yaml.safe_load(files("discreet.text").joinpath("data", "prompts.yaml").read_text(encoding="utf-8"))
-    return MappingProxyType(found)
+    return MappingProxyType({**found["user"], **found["system"]} if role is None else found[role])
 
 
 @cache
-def known() -> tuple[Template, ...]:
-    """The known prompts."""
-    return tuple(parse(name) for name in texts())
+def known(role: str = "user") -> tuple[Template, ...]:
+    """The known prompts of messages of a role."""
+    return tuple(parse(name) for name in texts(role))

@@ -1,0 +1,48 @@
+"""Whom a text describes, in another text: how many facts of a description stand in a record."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from discreet.domains import Domain
+from discreet.text.doc import Doc
+from discreet.text.evidence.bind import find_evidence
+from discreet.text.evidence.learned import attributes_of
+from discreet.text.facts import STEM, fact_words, is_alike
+from discreet.text.reader import packaged
+
+Fact = tuple[str, tuple[str, ...]]
+"""A class of attributes and the words that tell it, as `fact_words` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """The user alone speaks of anybody in a request: the classes of facts that they tell, and the words of all other
+    text."""
+
+    kinds: frozenset[str]
+    words: frozenset[str]
+
+    def explains(self, kind: str, value: str) -> bool:
+        """Whether a fact of an answer only goes on about what the user tells: no other text has a word of it."""
+        return kind in self.kinds and self.words.isdisjoint(fact_words(value))
+
+
+def facts_of(doc: Doc, domain: Domain, counted: Collection[str], *, reader: bool) -> frozenset[Fact]:
+    """What a text tells of anybody, in the classes that count."""
+    found = list(find_evidence(doc, domain))
+    if reader:
+        found += attributes_of(packaged().read(doc.text), doc)
+    told = ((a.kind, tuple(fact_words(doc.prepared.original[a.start : a.end]))) for a in found if a.kind in counted)
+    return frozenset((kind, words) for kind, words in told if words)
+
+
+def shared(facts: Iterable[Fact], text: str) -> int:
+    """How many facts have a word in a text: ages and places the very word, others in any form."""
+    words = frozenset(fact_words(text))
+    stems: dict[str, list[str]] = {}
+    for word in words:
+        stems.setdefault(word[:STEM], []).append(word)
+    return sum(any(w in words or (kind not in ("age", "place") and any(is_alike(w, o) for o in stems.get(w[:STEM], ())))
+                   for w in told) for kind, told in facts)

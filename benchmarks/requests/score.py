@@ -56,6 +56,12 @@ def templates(shape: Row) -> tuple[str, ...]:
             *(text for text in system if "{context}" in text))
 
 
+def pinned(shape: Row) -> Prompts:
+    """What an operator says of a shape: its templates, or that its user messages hold the user's words alone."""
+    user = [one["content"] for one in shape["messages"] if one["role"] == "user"]
+    return Prompts("words" if user == ["{question}"] else "auto", templates(shape))
+
+
 def answers(content: Row, shape: Row, way: str) -> Answer:
     """A content in a shape, as a request of the library."""
     turns = messages(content, shape)
@@ -65,7 +71,7 @@ def answers(content: Row, shape: Row, way: str) -> Answer:
     if shape.get("typed"):
         sources = tuple(content["passages"]) if shape["framework"] == "Cohere" else ()
         after += [Turn("user", one, "retrieved") for one in content["passages"] if not sources]
-    prompts = Prompts("auto", templates(shape)) if way == "pinned" else Prompts()
+    prompts = pinned(shape) if way == "pinned" else Prompts()
     return Answer(content["id"], content["answer"], question, sources, (*turns[:last], *after),
                   content["user"] if way == "declared" else None, prompts)
 

@@ -8,7 +8,7 @@ Advice, a refusal, a rule and an answer about a made-up person tell nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from discreet.core.records import Subject
@@ -23,16 +23,17 @@ from discreet.text.evidence.mentions import Attribute
 from discreet.text.facts import fact_words
 from discreet.text.provenance import Request
 from discreet.text.reader import packaged
-from discreet.text.record import facts_of, shared
+from discreet.text.record import Fact, facts_of, shared
 from discreet.text.render import render
 from discreet.text.resources import patterns
 
-_CLAUSE = re.compile(r"(?:^|\n+)[ \t]*(?:\d{1,2}[.)]|\(?[a-z0-9]\)|[-*•])[ \t]+(?=\S)|[;:]\s|,? (?:but|however|although|though|yet)\b|\s[–—-]\s|(?<=[.!?])\s+|\n+")
+_CLAUSE = re.compile(r"(?:^|\n+)[ \t]*(?:\d{1,2}[.)]|\(?[a-z0-9]\)|[-*•])[ \t]+(?=\S)"
+                     r"|[;:]\s|,? (?:but|however|although|though|yet)\b|\s[–—-]\s|(?<=[.!?])\s+|\n+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _LONGEST = 20_000
 """Characters of a retrieved text beyond which it is not compared with a question."""
-_MATCHED = 3
-"""Words of facts that a question and a record share at least."""
+_SHARED = 3
+"""Words that a question and a record share, beyond which one shared fact is enough."""
 _AROUND = 3
 """Sentences before a question that may hold the description."""
 _SHORT = 80
@@ -74,32 +75,44 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
 
 
 def _out_of_record(request: Request, doc: Doc, policy: Policy, *, asker: str, reader: bool) -> Probe | None:
-    """The probe of a message that describes whom a retrieved text is about; any plain answer then tells something."""
-    clauses = plain_clauses(doc) if asker != "self" and len(request.asked.split()) <= _SHORT else ()
-    records = list(_records(request)) if clauses else []
-    found = _matched(request.asked, records, policy, reader=reader) if records else None
-    return None if found is None else Probe(*found, tuple(doc.prepared.span(*clause) for clause in clauses))
-
-
-def _records(request: Request) -> Iterator[str]:
-    """The retrieved texts that name somebody and share enough words with what was asked to be what it asks for."""
-    told = frozenset(fact_words(request.asked))
-    for text in request.of("retrieved", "tool"):
-        if len(text) <= _LONGEST and len(told.intersection(fact_words(text))) >= _MATCHED:
-            if find_direct(Doc(render(text)).prepared):
-                yield text
-
-
-def _matched(asked: str, records: Iterable[str], policy: Policy, *, reader: bool
-             ) -> tuple[Subject, tuple[str, ...], bool] | None:
-    """Whom a message describes by the facts of a record, or None where these are too few."""
-    facts = facts_of(Spoken(asked).doc, policy.domain, policy.counted, reader=reader)
-    words = frozenset(fact_words(asked))
-    for one in records:
-        both = [fact for fact in facts if shared([fact], one)]
-        if len(both) >= policy.cluster or (both and len(words.intersection(fact_words(one))) > _MATCHED):
-            return "third", tuple(sorted({kind for kind, _ in both})), False
+    """The probe of a message that describes whom a retrieved text is about, where a clause of the answer answers it in
+    so many words, or has a word of that text which neither the message nor other retrieved text has."""
+    if asker == "self" or len(request.asked.split()) > _SHORT:
+        return None
+    asked = frozenset(fact_words(request.asked))
+    texts = {text: frozenset(fact_words(text)) for text in request.of("retrieved", "tool") if len(text) <= _LONGEST}
+    near = [text for text, words in texts.items() if len(asked & words) >= policy.cluster]
+    clauses = [] if not near or declining_clauses(doc) else list(_clauses(doc))
+    facts: Collection[Fact] | None = None
+    for text in near if clauses else ():
+        new = texts[text] - asked - frozenset(w for other, ws in texts.items() if other != text for w in ws)
+        telling = [(begin, end) for begin, end, clause in clauses if _answers(clause) or _adds(clause, new)]
+        if not telling or not _is_record(text, policy):
+            continue
+        if facts is None:
+            facts = facts_of(Spoken(request.asked).doc, policy.domain, policy.counted, reader=reader)
+        both = [fact for fact in facts if shared([fact], text)]
+        kinds = {kind for kind, _ in both}
+        if len(both) >= policy.cluster or (kinds - {"place"} and len(asked & texts[text]) > _SHARED):
+            return Probe("third", tuple(sorted(kinds)), False, tuple(doc.prepared.span(*clause) for clause in telling))
     return None
+
+
+def _is_record(text: str, policy: Policy) -> bool:
+    """Whether rules find somebody in a retrieved text."""
+    doc = Doc(render(text))
+    return bool(find_direct(doc.prepared)) or any(
+        a.subject == "third" and a.kind in policy.counted for a in find_evidence(doc, policy.domain))
+
+
+def _adds(clause: str, new: frozenset[str]) -> bool:
+    """Whether a lower-case clause, which neither advises nor states a rule, has a number or two words out of a
+    record."""
+    cues = patterns("probes")
+    if any(cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "anybody", "courtesy")):
+        return False
+    told = new & frozenset(fact_words(clause))
+    return len(told) > 1 or any(word.isdigit() for word in told)
 
 
 def asks_of_record(sentence: str) -> bool:
@@ -155,14 +168,6 @@ def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(sure if declines else [*sure, *bare]))
 
 
-def plain_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
-    """The clauses [start, end) of a rendered answer that advise, ask and thank nobody; none where any declines."""
-    found = list(_clauses(doc))
-    if any(patterns("probes")["declines"].search(clause) for _, _, clause in found):
-        return ()
-    return tuple((begin, end) for begin, end, clause in found if _is_plain_answer(clause) or _tells(clause))
-
-
 def declining_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
     """The clauses [start, end) of a rendered answer that refuse to tell something."""
     cues = patterns("probes")
@@ -192,9 +197,15 @@ def _tells(clause: str) -> bool:
 
     if has("for the reader", "hypothetical"):
         return has("on record", "confirms")
-    if has("affirms", "denies", "counts", "confirms", "on record"):
+    if _answers(clause) or has("on record"):
         return True
     return not has("modal", "anybody") and has("asserts", "told the reader", "event", "specific")
+
+
+def _answers(clause: str) -> bool:
+    """Whether a lower-case clause says yes or no, or gives a count."""
+    cues = patterns("probes")
+    return any(cues[name].search(clause) for name in ("affirms", "denies", "counts", "confirms"))
 
 
 def _is_plain_answer(clause: str) -> bool:

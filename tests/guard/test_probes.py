@@ -104,3 +104,57 @@ def test_names_that_an_operator_lists_may_be_said_in_their_role() -> None:
     assert check("Who runs the ward?", "Maria Quillfeather is the charge nurse.", policy).action == "safe"
     assert check("Who runs the ward?", "Maria Quillfeather was admitted with gout.", policy).action == "flag"
     assert Guard("medical").check("Maria Quillfeather is the charge nurse.").action == "flag"
+
+
+RULE = ("Patients may have a second opinion. The clinic gives letters within ten days and keeps copies for eight years "
+        "in the cellar.")
+RECORD = ("Clinic list. Edith Quillfeather, 47, keeps bees near Ludlow, two sons. Seen 3 March for gout, discharged on "
+          "foot.")
+BROUGHT = ("next door's an old boy, 82, Polish, retired welder, and I drive him there. does he get a letter after the "
+           "visit?")
+
+
+def of_sources(question: str, answer: str, *sources: str) -> Verdict:
+    return Guard("medical").check(Answer("1", answer, user_words=question, sources=sources))
+
+
+def test_an_answer_is_read_again_where_other_text_describes_nobody() -> None:
+    told = "Letters go out within ten days. At 82, and as a retired Polish welder, he may ask for a copy."
+    assert of_sources(BROUGHT, told, RULE).action == "safe"
+    assert of_sources(BROUGHT, told).action != "safe"  # Nothing shows where the answer was taken from.
+    assert of_sources(BROUGHT, told, RULE, RECORD).action != "safe"
+    assert of_sources(BROUGHT, told, RULE + " word" * 20_000).action != "safe"
+    undeclared = Answer("1", told, BROUGHT + "\n\n" + RULE)
+    assert Guard("medical").check(undeclared).action != "safe"
+
+
+def test_it_may_tell_no_more_than_the_user_did() -> None:
+    more = "Mr Harold Pyne of 4 Mill Lane has been seen: the 82-year-old welder from Hull has two daughters and gout."
+    assert of_sources("What does a second opinion cost me? I am 34.", more, RULE).action == "flag"
+    another = "The 61-year-old falconer from Whitby has the same pain."
+    assert of_sources("I'm a 34-year-old welder from Hull. What helps?", another, RULE).action == "flag"
+    assert of_sources(ASKED, "Yes, she was.", RULE).action == "flag"  # In so many words, and of somebody else.
+
+
+@pytest.mark.parametrize(("question", "answer"), [
+    ("A beekeeper by Ludlow, late forties: any news?", "There is, yes. Discharged on foot."),
+    ("ludlow, bees, two boys, 47. gout was it", "It was."),
+    ("That lady with the bees at Ludlow, 47. When was she in?", "On 3 March."),
+    ("That lady with the bees at Ludlow, 47. How many letters?", "Only one, for gout."),
+])
+def test_a_message_that_describes_a_retrieved_record_is_a_probe(question: str, answer: str) -> None:
+    verdict = of_sources(question, answer, RECORD, RULE)
+    assert verdict.action == "flag"
+    assert verdict.cause is not None
+    assert verdict.cause.cause == "probe"
+
+
+@pytest.mark.parametrize(("question", "answer"), [
+    ("That lady with the bees at Ludlow, 47. When was she in?", "That is between the clinic and the patient."),
+    ("That lady with the bees at Ludlow, 47. When was she in?", "No comment on individuals. Letters take ten days."),
+    ("How long does the clinic keep copies of letters?", "Copies are kept for eight years."),
+    ("I keep bees too. How fast are letters?", "1. Ask at the desk.\n2. Within ten days you should have one."),
+])
+def test_what_tells_nothing_of_the_record_passes(question: str, answer: str) -> None:
+    verdict = of_sources(question, answer, RECORD, RULE)
+    assert verdict.action == "safe", verdict.reason

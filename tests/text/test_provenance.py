@@ -193,3 +193,28 @@ def test_what_users_say_of_theirs_may_be_told_back(question: str, answer: str) -
 def test_what_nobody_said_of_theirs_is_no_consent(question: str, answer: str) -> None:
     verdict = Guard("law").check(answer, question)
     assert verdict.action == "flag", verdict.reason
+
+
+@pytest.mark.parametrize("name", sorted(texts("system")))
+def test_a_known_system_prompt_says_what_is_retrieved_and_gives_the_user_nothing(name: str) -> None:
+    turns = (Turn("system", filled(name)),)
+    found = request(QUESTION, conversation=turns)
+    assert found.of("retrieved") == (PASSAGE,)
+    assert found.of("user") == (QUESTION,)
+    assert PASSAGE not in " ".join(found.of("system"))
+    for passage in forged(name):
+        again = request(QUESTION, conversation=(Turn("system", filled(name, context=passage)),))
+        assert again.of("user") in ((QUESTION,), ())
+
+
+def test_other_text_is_shown_only_where_something_was_retrieved() -> None:
+    long = f"{PASSAGE} " * 3
+    assert request(QUESTION).others() == ()
+    assert request(QUESTION, conversation=(Turn("system", long),)).others() == ()
+    assert request(QUESTION, sources=("Short.",)).others() == ()
+    assert request(QUESTION, sources=(long,)).others() == (long,)
+    assert request(None, sources=(long,)).others() == ()
+    declared = request(f"{long}\n{QUESTION}", user_words=QUESTION).others()
+    assert len(declared) == 1
+    assert QUESTION not in declared[0]
+    assert PASSAGE in declared[0]

@@ -193,16 +193,27 @@ def repeated(attributes: Iterable[Attribute], doc: Doc, own: OwnWords) -> tuple[
     asker's.
 
     Those read of a group too ("As a litigator from Omaha, you can …"): else the reader's count would speak of them.
+    Where the user alone speaks of anybody, also what only goes on about a person of whom something is repeated, and
+    words for relatives.
     """
-    return tuple(replace(a, subject="asker", why=f"{a.why}; already said by the user") if _repeats(a, doc, own) else a
-                 for a in attributes)
+    found = tuple(replace(a, subject="asker", why=f"{a.why}; already said by the user") if _repeats(a, doc, own) else a
+                  for a in attributes)
+    alone = own.alone
+    if alone is None:
+        return found
+    theirs = {a.person for a in found if a.subject == "asker"}
+    return tuple(replace(a, subject="asker", why=f"{a.why}; goes on about whom the user describes")
+                 if a.subject in _REPEATED and (a.person in theirs or a.kind == "family")
+                 and alone.explains(a.kind, _shown(a, doc)) else a for a in found)
+
+
+def _shown(a: Attribute, doc: Doc) -> str:
+    return doc.prepared.original[a.start : a.end]  # The value of a rule is canonical: "Delft|South Holland|NL".
 
 
 def _repeats(a: Attribute, doc: Doc, own: OwnWords) -> bool:
     sentence = doc.sentence_of(doc.token_at_original(a.start))
-    shown = doc.prepared.original[a.start : a.end]  # The value of a rule is canonical: "Delft|South Holland|NL".
-    told = own.tell(a.kind, shown) or own.tell(a.kind, a.value) or (
-        own.alone is not None and own.alone.explains(a.kind, shown))
+    told = own.tell(a.kind, _shown(a, doc)) or own.tell(a.kind, a.value)
     return a.subject in _REPEATED and told and (own.brings or _may_be_asker(doc, *sentence))
 
 

@@ -39,8 +39,9 @@ def facts_of(doc: Doc, domain: Domain, counted: Collection[str], *, reader: bool
 
 
 def shared(facts: Iterable[Fact], text: str) -> int:
-    """How many facts have a word in a text: ages and places the very word, others in any form."""
-    words = frozenset(fact_words(text))
+    """How many facts have a word in a text: ages, also by their decade, and places the very word, others in any
+    form."""
+    words = frozenset(word for one in fact_words(text, ages=True) for word in one.split("|"))
     stems: dict[str, list[str]] = {}
     for word in words:
         stems.setdefault(word[:STEM], []).append(word)

@@ -53,7 +53,7 @@ def templates(shape: Row) -> tuple[str, ...]:
     user = [one["content"] for one in shape["messages"] if one["role"] == "user"]
     system = [one["content"] for one in shape["messages"] if one["role"] == "system"]
     return (*(text for text in user if "{question}" in text and text != "{question}"),
-            *(text for text in system if "{context}" in text))
+            *(text for text in system if "{context}" in text.replace("{{", "").replace("}}", "")))
 
 
 def pinned(shape: Row) -> Prompts:

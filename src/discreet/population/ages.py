@@ -19,6 +19,10 @@ _PART = re.compile(r"\b(early|mid|middle|late)\b")
 _OF_LIFE = {"third": 20, "fourth": 30, "fifth": 40, "sixth": 50, "seventh": 60, "eighth": 70, "ninth": 80}
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 _GRADE = re.compile(rf"\b({'|'.join(_ORDINALS)}|\d{{1,2}}(?:st|nd|rd|th))[- ]grade")
+_TO = r"\b(\d{1,3}) ?(?:-|–|to) ?"
+_TO_NEXT = r" ?(?:-|–|to) ?(\d{1,3})\b"
+_AND_OVER = re.compile(r"(?: years?(?: old| of age)?)?(?:\+| ?plus\b| (?:and|or) (?:over|older|above|up)\b)")
+_RANGE = re.compile(_TO + r"(\d{1,3})\b")
 STAGES = (
     (r"newborn|neonate", 0, 0), (r"infant|baby", 0, 1), (r"toddler", 1, 3), (r"preschooler", 3, 5),
     (r"kindergart", 5, 6), (r"preteen|tween", 9, 12), (r"middle[- ]school", 10, 14), (r"high[- ]school senior", 16, 19),
@@ -61,12 +65,32 @@ def ages_of(said: str, before: str = "", after: str = "") -> range | None:
             return _years(months // 12, months // 12)
         if years > 120:
             return None
-        if re.search(r"\b(?:over|above|older than|more than|at least)\s*$", before):
-            return _years(years, OLDEST)
+        if (bounds := _bounds(years, said, before, after)) is not None:
+            return _years(*bounds)
         # "Almost 60", "about 60": two years around.
         wide = 2 if re.search(r"\b(?:about|around|almost|nearly|approximately|roughly|some)\s*$", before) else 0
         return _years(years - wide, years + wide)
     return next((_years(low, high) for stage, low, high in STAGES if re.search(stage, said)), None)
+
+
+def _bounds(years: int, said: str, before: str, after: str) -> tuple[int, int] | None:
+    """The first and last year of a range or a bound that is said with an age: "30 to 34", "under 25", "85 and over"."""
+    if m := (_RANGE.search(said) or re.search(rf"{_TO}$", before) or re.match(_TO_NEXT, after)
+             or (re.match(r" and (\d{1,3})\b", after) if re.search(r"\bbetween $", before) else None)
+             or re.search(r"\bbetween (\d{1,3}) and $", before)):
+        ends = sorted([int(m[1]), int(m[2]) if m.re is _RANGE else years])
+        return (ends[0], ends[1]) if ends[0] < ends[1] <= 120 else None
+    if re.search(r"\b(?:over|above|older than|more than|at least)(?: the age of)? *$", before):
+        return years, OLDEST
+    if re.search(r"\b(?:under|below|younger than|less than)(?: the age of)? *$", before):
+        return 0, years - 1
+    if re.search(r"\b(?:up to|at most|no older than) *$", before):
+        return 0, years
+    if _AND_OVER.match(after) or said.endswith("+"):
+        return years, OLDEST
+    if re.match(r"(?: years?(?: old| of age)?)? (?:and|or) (?:under|younger|below)\b", after):
+        return 0, years
+    return None
 
 
 def _years(first: int, last: int) -> range:

@@ -35,7 +35,10 @@ _ORIGIN = re.compile(r"\b(?:born(?: and raised)?|raised|grew up|growing up|broug
 _HOME = re.compile(r"\b(?:liv\w+|resid\w+|settled|now|moved to|moved here to|relocated to|home in)\b[^.;!?]{0,30}$")
 _AWAY = re.compile(r"\b(?:(?:trip|visit|vacation|travel|holiday|honeymoon)\w*|deployed|stationed|flew)\b[^.;!?]{,25}$")
 _ABROAD = re.compile(r"\b(?:born|(?:im|e)?migra\w+|came|fled|refugee|native|citizen|national)\b|\bfrom(?: the)? $")
-_PAST = re.compile(r"\b(?:former(?:ly)?|ex|used to be|worked as|was once|previously|once an?)[ -][\w ]{0,20}$")
+_NOT = re.compile(r"(?:\b(?:not|neither|nor|rather than)|n['’]t)(?: (?:yet|really|actually))?"
+                  r"(?: (?:an?|the|from|in|of|living in|based in|married to an?))? ?$")
+_PAST = re.compile(r"\bno longer[\w ]{0,25}$|"
+                   r"\b(?:former(?:ly)?|ex|used to be|worked as|was once|previously|once an?)[ -][\w ]{0,20}$")
 _RETIRED = re.compile(r"\bretired\b(?!.*\b(?:now|works?|working|became)\b)[\w ]{0,25}$")
 _DEGREE = re.compile(r"\b(?:ph\.?d|degree|diploma|doctorate|bachelor|master['’]?s|mba|ged|graduate of|dropout)\b")
 _SCHOOL = re.compile(r"\b(?:high|school|college|university|degree|diploma)s?$")
@@ -181,7 +184,12 @@ def _together(column: str, sets: Sequence[frozenset[Value]]) -> tuple[frozenset[
 
 def _read(f: Found, lower: str, text: str) -> Iterator[_Reading]:
     said, before, after = lower[f.start : f.end], lower[max(0, f.start - 60) : f.start], lower[f.end : f.end + 40]
-    if f.type == "age":
+    if _NOT.search(before) and said != "never":
+        if f.type == "family" and re.search(r"\bmarried\b", said):
+            yield from _listed("family", "unmarried")
+        else:
+            yield _Reading("", frozenset(), "what somebody is said not to be")
+    elif f.type == "age":
         ages = ages_of(said, before, after) or range(0)
         yield _Reading("age", frozenset(ages), widened="counted as 90 or older" if OLDEST in ages[:1] else "")
     elif f.type == "sex":
@@ -299,6 +307,8 @@ def _place(said: str, before: str) -> Iterator[_Reading]:
         yield _Reading("", frozenset(), "where somebody comes from is not where they live")
         if re.search(r"\bborn\b[^.;!?]{0,40}$", before):
             yield _Reading("country_of_birth", frozenset(["united states"]))
+    elif path.endswith("|US") and path.count("|") == 2 and "," not in name and name.lower() in words.towns():
+        yield _Reading("place", frozenset(["US"]), widened="many states have such a town: the country was taken")
     else:
         yield _Reading("place", frozenset([path]))
 

@@ -47,6 +47,12 @@ def countries() -> Mapping[str, frozenset[Value]]:
 
 
 @cache
+def towns() -> frozenset[str]:
+    """Names of towns that many states have, and none of them before all others."""
+    return frozenset(name for name, in _table("towns", 1))
+
+
+@cache
 def readings() -> Mapping[str, tuple[tuple[re.Pattern[str], str, str], ...]]:
     """By class: patterns over lower-case words, in order, each with column and values."""
     found: dict[str, list[tuple[re.Pattern[str], str, str]]] = {}

@@ -119,13 +119,15 @@ def of_sources(question: str, answer: str, *sources: str) -> Verdict:
 
 
 def test_an_answer_is_read_again_where_other_text_describes_nobody() -> None:
-    told = "Letters go out within ten days. At 82, and as a retired Polish welder, he may ask for a copy."
+    told = "Yes, usually. At 82 he may want it read to him, and as a retired welder he can ask for large print."
     assert of_sources(BROUGHT, told, RULE).action == "safe"
+    more = told + " He has two daughters in Krakow."
+    assert of_sources(BROUGHT, more, RULE).action != "safe"  # No class of which the user told anything.
+    undeclared = Answer("1", told, BROUGHT + "\n\n" + RULE)
+    assert Guard("medical").check(undeclared).action != "safe"
     assert of_sources(BROUGHT, told).action != "safe"  # Nothing shows where the answer was taken from.
     assert of_sources(BROUGHT, told, RULE, RECORD).action != "safe"
     assert of_sources(BROUGHT, told, RULE + " word" * 20_000).action != "safe"
-    undeclared = Answer("1", told, BROUGHT + "\n\n" + RULE)
-    assert Guard("medical").check(undeclared).action != "safe"
 
 
 def test_it_may_tell_no_more_than_the_user_did() -> None:

@@ -13,6 +13,7 @@ from uuid import uuid4
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Verdict
 from discreet.domains import DomainLike
+from discreet.guard.asked import Records
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import READER, Finding, Reading, findings_of, read_answer
@@ -274,7 +275,9 @@ class Guard:
                  for fact in facts_of(Doc(render(text)), self.policy.domain, self.policy.counted, reader=self.reader)}
         if any(shared(facts, text) >= _SAME or self._describes(text) for text in others):
             return None
-        return Alone(frozenset(kind for kind, _ in facts), frozenset(w for text in others for w in fact_words(text)))
+        # Where rules find nobody at all in a text, its words are a rule's or a page's.
+        told = Records(others, self.policy).texts
+        return Alone(frozenset(kind for kind, _ in facts), frozenset(w for text in told for w in fact_words(text)))
 
     def _describes(self, text: str) -> bool:
         """Whether a text would be held as an answer."""

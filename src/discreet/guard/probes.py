@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from discreet.core.records import Subject
+from discreet.guard.asked import Cues, Records, features, fitted
 from discreet.guard.policy import Policy
-from discreet.text.consent import Spoken, speaks_of_theirs
+from discreet.text.consent import Spoken
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
@@ -23,23 +24,18 @@ from discreet.text.evidence.mentions import Attribute
 from discreet.text.facts import fact_words
 from discreet.text.provenance import Request
 from discreet.text.reader import packaged
-from discreet.text.record import Fact, facts_of, shared
-from discreet.text.render import render
+from discreet.text.record import Fact, facts_of
 from discreet.text.resources import patterns
 
 _CLAUSE = re.compile(r"(?:^|\n+)[ \t]*(?:\d{1,2}[.)]|\(?[a-z0-9]\)|[-*•])[ \t]+(?=\S)"
                      r"|[;:]\s|,? (?:but|however|although|though|yet)\b|\s[–—-]\s|(?<=[.!?])\s+|\n+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_LONGEST = 20_000
-"""Characters of a retrieved text beyond which it is not compared with a question."""
 _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _AROUND = 3
 """Sentences before a question that may hold the description."""
 _SHORT = 80
 """Most words of a paragraph that may ask in any words."""
-_NAMED = re.compile(r"\d|(?<=[\w,] )[A-Z]")
-"""Without a number or a word in capitals, and where no rule finds anything, a question describes nobody."""
 _MAY = re.compile(r"\bMay\b(?=[ ,.]*(?:\d|$))|(?<=\d )May\b|(?<=in )May\b")
 
 
@@ -59,60 +55,28 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer."""
     if not request.asked or policy.probe == "pass" or not policy.subjects:
         return None
-    clauses = telling_clauses(doc)
-    questions = list(_questions(request.asked)) if clauses else []
-    theirs = speaks_of_theirs(doc)
-    if theirs:  # Whom the user brought: only what a record says of them is more than they said.
-        questions = [one for one in questions if one[1]]
+    records, cues = Records(request.of("retrieved", "tool"), policy), cues_of(doc)
     best: Probe | None = None
-    for text, sure in questions:
-        if request.alone is not None and not (sure and _is_of_another(Spoken(request.asked))):
-            continue  # No record is known of whom the user describes, and none is asked for in so many words.
-        found = _described(text, attributes, policy, sure=sure, theirs=theirs, asker=asker, reader=reader)
+    for text, sure in messages(request.asked):
+        found = _probed(Spoken(text), sure, records, cues, attributes, policy, asker=asker, reader=reader)
         if found is not None and (best is None or len(found[1]) > len(best.kinds)):
+            clauses = telling_clauses(doc) or ((0, len(doc.text)),)
             best = Probe(*found, tuple(doc.prepared.span(*clause) for clause in clauses))
-    return best or _out_of_record(request, doc, policy, asker=asker, reader=reader)
+    return best
 
 
-def _out_of_record(request: Request, doc: Doc, policy: Policy, *, asker: str, reader: bool) -> Probe | None:
-    """The probe of a message that describes whom a retrieved text is about, where a clause of the answer answers it in
-    so many words, or has a word of that text which neither the message nor other retrieved text has."""
-    if asker == "self" or len(request.asked.split()) > _SHORT:
+def _probed(spoken: Spoken, sure: bool, records: Records, cues: Cues, told: tuple[Attribute, ...], policy: Policy, *,
+            asker: str, reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
+    """Whom a message describes, where the answer tells something of them."""
+    another, model = is_of_another(spoken), fitted()
+    # The reader is asked only where its facts could decide.
+    most = features(spoken, None, cues, records, sure=sure, another=another)
+    if model.logit(tuple(most)) <= model.tau:
         return None
-    asked = frozenset(fact_words(request.asked))
-    texts = {text: frozenset(fact_words(text)) for text in request.of("retrieved", "tool") if len(text) <= _LONGEST}
-    near = [text for text, words in texts.items() if len(asked & words) >= policy.cluster]
-    clauses = [] if not near or declining_clauses(doc) else list(_clauses(doc))
-    facts: Collection[Fact] | None = None
-    for text in near if clauses else ():
-        new = texts[text] - asked - frozenset(w for other, ws in texts.items() if other != text for w in ws)
-        telling = [(begin, end) for begin, end, clause in clauses if _answers(clause) or _adds(clause, new)]
-        if not telling or not _is_record(text, policy):
-            continue
-        if facts is None:
-            facts = facts_of(Spoken(request.asked).doc, policy.domain, policy.counted, reader=reader)
-        both = [fact for fact in facts if shared([fact], text)]
-        kinds = {kind for kind, _ in both}
-        if len(both) >= policy.cluster or (kinds - {"place"} and len(asked & texts[text]) > _SHARED):
-            return Probe("third", tuple(sorted(kinds)), False, tuple(doc.prepared.span(*clause) for clause in telling))
-    return None
-
-
-def _is_record(text: str, policy: Policy) -> bool:
-    """Whether rules find somebody in a retrieved text."""
-    doc = Doc(render(text))
-    return bool(find_direct(doc.prepared)) or any(
-        a.subject == "third" and a.kind in policy.counted for a in find_evidence(doc, policy.domain))
-
-
-def _adds(clause: str, new: frozenset[str]) -> bool:
-    """Whether a lower-case clause, which neither advises nor states a rule, has a number or two words out of a
-    record."""
-    cues = patterns("probes")
-    if any(cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "anybody", "courtesy")):
-        return False
-    told = new & frozenset(fact_words(clause))
-    return len(told) > 1 or any(word.isdigit() for word in told)
+    facts = facts_of(spoken.doc, policy.domain, policy.counted, reader=reader)
+    if model.logit(tuple(features(spoken, facts, cues, records, sure=sure, another=another))) <= model.tau:
+        return None
+    return described(spoken, facts, records, told, policy, asker=asker, reader=reader)
 
 
 def asks_of_record(sentence: str) -> bool:
@@ -129,7 +93,7 @@ def asks_of_record(sentence: str) -> bool:
     return any(cues[name].search(sentence) for name in weak)
 
 
-def _questions(text: str) -> Iterator[tuple[str, bool]]:
+def messages(text: str) -> Iterator[tuple[str, bool]]:
     """The questions of a text with the sentences around them in their paragraph, and whether each asks for a record in
     so many words. A short last paragraph, or a first one that ends as a question, may ask for it in any words."""
     cues = patterns("probes")
@@ -143,9 +107,16 @@ def _questions(text: str) -> Iterator[tuple[str, bool]]:
         for k in asking:
             yield " ".join(sentences[max(0, k - _AROUND) : k + 2]), True
         at_end = number == len(lines) - 1 or (number == 0 and line.rstrip().endswith("?"))
-        if not asking and at_end and len(line.split()) <= _SHORT and not any(
-                cues[name].search(one) for one in plain for name in ("hypothetical", "general")):
+        general = any(cues["general"].search(one) for one in plain)
+        if not (asking or made_up or general) and at_end and len(line.split()) <= _SHORT:
             yield line, False
+
+
+def cues_of(doc: Doc) -> Cues:
+    """What the answer is made of, as the features take it."""
+    clauses = tuple(clause for _, _, clause in _clauses(doc))
+    return Cues(doc, clauses, len(telling_clauses(doc)), bool(clauses) and _is_plain_answer(clauses[0]),
+                tuple(map(_answers, clauses)))
 
 
 def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
@@ -215,21 +186,12 @@ def _is_plain_answer(clause: str) -> bool:
         cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "courtesy", "anybody"))
 
 
-def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: bool, theirs: bool, asker: str,
-               reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
-    """Whom a question describes: subject and classes, with what the answer adds, and whether by an identifier.
-
-    Of the asker, and of somebody whom they bring, only a question that is `sure` to ask for a record counts; where the
-    answer calls the person `theirs`, one that also speaks of a record.
-    """
-    spoken = Spoken(text)
+def described(spoken: Spoken, facts: Collection[Fact], records: Records, told: tuple[Attribute, ...], policy: Policy,
+              *, asker: str, reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
+    """Whom a message describes: subject and classes, with what the answer adds, and whether by an identifier; None
+    where that is nobody, or the asker who has proved to be the person."""
     doc = spoken.doc
-    of_record = not theirs or _points_at_another(spoken) or _speaks_of_record(doc)
-    if not (_is_of_another(spoken) or (sure and of_record)):
-        return None
     found: list[Attribute] = list(find_evidence(doc, policy.domain))
-    if not (found or _NAMED.search(text)):
-        return None
     if reader:
         found = [*attributes_of(packaged().read(doc.text), doc), *(a for a in found if a.subject == "third")]
     persons: dict[Subject, set[tuple[str, str]]] = {}
@@ -248,23 +210,13 @@ def _described(text: str, told: tuple[Attribute, ...], policy: Policy, *, sure: 
     kinds = {kind for kind, _ in persons[who]} | adds
     if named or max(len(kinds), min(len(persons[who]), len(kinds) + 1)) >= policy.cluster:
         return who, tuple(sorted(kinds)), named
+    near = records.nearest(frozenset(fact_words(spoken.text)), facts)
+    if near is not None and (near[1] >= policy.cluster or (near[1] and near[2] > _SHARED)):
+        return "third", tuple(sorted({kind for kind, _ in facts})), False
     return None
 
 
-def _points_at_another(spoken: Spoken) -> bool:
-    """Whether a text points at somebody who is neither its writer nor of those whom the writer brings."""
-    return any(r.form in ("noun", "name") and r.subject == "third" and r.person not in spoken.mine
-               and spoken.doc.lowers[r.last - 1] not in lex.KIN for r in spoken.referents)
-
-
-def _speaks_of_record(doc: Doc) -> bool:
-    """Whether a text asks of what has been, or of what is on record of its writer or of somebody of theirs."""
-    cues, text = patterns("probes"), _plain(doc.text)
-    return cues["record"].search(text) is not None or any(
-        cues["past"].search(one) and one.endswith("?") for one in _SENTENCE.split(text))
-
-
-def _is_of_another(spoken: Spoken) -> bool:
+def is_of_another(spoken: Spoken) -> bool:
     """Whether a text describes somebody whom its writer does not bring: it says nothing of the writer, but perhaps that
     they want to know something."""
     doc = spoken.doc

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from discreet.guard.probes import Probe
     from discreet.text.evidence.entities import SpacyPipeline
 
+REPEATS = 2
+"""Repeated words from which on only what is stated counts."""
 READER = True
 """Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
@@ -124,6 +126,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
     direct = tuple((span, _whose(span, doc, request, answer, policy)) for span in find_direct(doc.prepared))
     ruled = request.repeated(find_evidence(doc, policy.domain), doc)
     said, repeats = request.without_repeated(doc)
+    if alone is not None:  # Then the text as a whole speaks of whom the user described.
+        repeats = max(repeats, REPEATS)
     seen = packaged().read(said) if reader else None
     attributes = ruled
     if seen is not None:

@@ -22,14 +22,12 @@ from discreet.core.errors import DetectorError
 from discreet.core.records import Evidence, Subject
 from discreet.domains import IDENTIFYING
 from discreet.guard.policy import Policy
-from discreet.guard.reading import Reading
+from discreet.guard.reading import REPEATS, Reading
 from discreet.text.direct.detect import DirectSpan
 from discreet.text.evidence.learned import overlapping
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import TOLD, Seen
 
-REPEATS = 2
-"""Repeated words from which on only what is stated counts."""
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 MOST = 12.0
 """Log-odds beyond which a part says no more."""

@@ -193,15 +193,18 @@ def repeated(attributes: Iterable[Attribute], doc: Doc, own: OwnWords) -> tuple[
     asker's.
 
     Those read of a group too ("As a litigator from Omaha, you can …"): else the reader's count would speak of them.
-    Where the user alone speaks of anybody, also what only goes on about a person of whom something is repeated, and
-    words for relatives.
+    Where the user alone speaks of anybody, also what only goes on about a person of whom something is repeated, or of
+    whom one class of attributes is told, and words for relatives.
     """
     found = tuple(replace(a, subject="asker", why=f"{a.why}; already said by the user") if _repeats(a, doc, own) else a
                   for a in attributes)
     alone = own.alone
     if alone is None:
         return found
-    theirs = {a.person for a in found if a.subject == "asker"}
+    classes: dict[str, set[str]] = {}
+    for a in found:
+        classes.setdefault(a.person, set()).add(a.kind)
+    theirs = {a.person for a in found if a.subject == "asker"} | {who for who, of in classes.items() if len(of) < 2}
     return tuple(replace(a, subject="asker", why=f"{a.why}; goes on about whom the user describes")
                  if a.subject in _REPEATED and (a.person in theirs or a.kind == "family")
                  and alone.explains(a.kind, _shown(a, doc)) else a for a in found)

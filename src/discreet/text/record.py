@@ -18,8 +18,8 @@ Fact = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """The user alone speaks of anybody in a request: the classes of facts that they tell, and the words of all other
-    text."""
+    """The user alone speaks of anybody in a request: the classes of facts that they tell, and the words of other text
+    in which somebody may yet be meant."""
 
     kinds: frozenset[str]
     words: frozenset[str]

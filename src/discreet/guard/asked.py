@@ -1,0 +1,131 @@
+"""What speaks for it that an answer tells something of somebody whom a message describes: features and their logistic.
+
+The features count cues of the message and of the answer, and what both share with retrieved texts about somebody. The
+logistic was fitted on requests with answers by language models (`benchmarks/requests/fit_probes.py`), each also without
+its retrieved texts, with texts of others among them, and with general advice behind the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+
+from discreet.guard.policy import Policy
+from discreet.text.consent import Spoken, speaks_of_theirs
+from discreet.text.direct.detect import find_direct
+from discreet.text.doc import Doc
+from discreet.text.evidence import lexicon as lex
+from discreet.text.evidence.bind import find_evidence
+from discreet.text.facts import fact_words
+from discreet.text.record import Fact, shared
+from discreet.text.render import render
+from discreet.text.resources import patterns
+
+_LONGEST = 20_000
+"""Characters of a retrieved text beyond which it is not compared with a message."""
+_OF_MESSAGE = ("past", "general", "hypothetical", "count", "wants", "status", "declared past")
+_OF_CLAUSE = ("declines", "modal", "for the reader", "asserts")
+FEATURES = ("shared", "words", "new", "new share", "numbers", "record", "declines", "declines share", "modal share",
+            "for the reader share", "asserts share", "answers", "answers first", "specific", "telling", "plain first",
+            "sure", *_OF_MESSAGE, "another", "speaks", "you", "theirs", "repeats", "classes")
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """Intercept, weights over `FEATURES`, and the log-odds above which an answer tells something."""
+
+    intercept: float
+    weights: tuple[float, ...]
+    tau: float
+
+    def logit(self, values: Sequence[float]) -> float:
+        """The log-odds of an answer's features."""
+        return self.intercept + sum(w * v for w, v in zip(self.weights, values, strict=True))
+
+
+@cache
+def fitted() -> Logistic:
+    """The logistic that ships with discreet."""
+    said = json.loads(files("discreet.guard").joinpath("probe_logistic.json").read_text(encoding="utf-8"))
+    return Logistic(said["intercept"], tuple(said["weights"][name] for name in FEATURES), said["tau"])
+
+
+class Records:
+    """The retrieved texts of a request in which rules find somebody."""
+
+    def __init__(self, texts: Collection[str], policy: Policy) -> None:
+        self._texts, self._policy = [text for text in texts if len(text) <= _LONGEST], policy
+
+    @cached_property
+    def texts(self) -> dict[str, frozenset[str]]:
+        """Those that describe somebody, with their words of facts that no other retrieved text has."""
+        words = {text: frozenset(fact_words(text)) for text in self._texts}
+        return {text: own - frozenset(w for other, ws in words.items() if other != text for w in ws)
+                for text, own in words.items() if self._describes(text)}
+
+    def _describes(self, text: str) -> bool:
+        doc = Doc(render(text))
+        return bool(find_direct(doc.prepared)) or any(
+            a.subject == "third" and a.kind in self._policy.counted for a in find_evidence(doc, self._policy.domain))
+
+    def nearest(self, asked: frozenset[str], facts: Collection[Fact]) -> tuple[str, int, int] | None:
+        """The text that shares most with a message, and how many facts and words it shares; None without any."""
+        near = [(shared(facts, text), len(asked.intersection(fact_words(text))), text) for text in self.texts]
+        if not near:
+            return None
+        told, words, text = max(near)
+        return text, told, words
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What an answer is made of: its clauses in lower case, and how many of them tell something in so many words."""
+
+    doc: Doc
+    clauses: tuple[str, ...]
+    telling: int
+    plain_first: bool
+    answers: tuple[bool, ...]
+
+
+def features(spoken: Spoken, facts: Collection[Fact] | None, cues: Cues, records: Records, *, sure: bool, another: bool
+             ) -> Iterator[float]:
+    """The features of a message and an answer, in the order of `FEATURES`, each from 0 to 1.
+
+    Without `facts`, those of a message whose facts are of all classes and all shared with every record: no facts have
+    higher log-odds.
+    """
+    found, text = patterns("probes"), cues.doc.text.lower()
+    asked, said = frozenset(fact_words(spoken.text)), frozenset(fact_words(text))
+    near = records.nearest(asked, facts or ())
+    own = frozenset[str]().union(*([] if near is None else records.texts.values() if facts is None else
+                                   [records.texts[near[0]]]))
+    new = (own - asked) & said
+    yield 0.0 if near is None else 1.0 if facts is None else min(near[1], 5) / 5
+    most = max((len(asked.intersection(fact_words(text))) for text in records.texts), default=0)
+    yield min(most, 8) / 8
+    yield min(len(new), 6) / 6
+    yield len(new) / max(1, len(said))
+    yield min(sum(word.isdigit() for word in new), 3) / 3
+    yield float(near is not None)
+    number = max(1, len(cues.clauses))
+    hits = {name: sum(found[name].search(one) is not None for one in cues.clauses) for name in _OF_CLAUSE}
+    yield float(hits["declines"] > 0)
+    yield from (hits[name] / number for name in _OF_CLAUSE)
+    yield float(any(cues.answers))
+    yield float(bool(cues.answers) and cues.answers[0])
+    yield float(any(found[name].search(one) for name in ("specific", "event") for one in cues.clauses))
+    yield min(cues.telling, 4) / 4
+    yield float(cues.plain_first)
+    yield float(sure)
+    message = " ".join(spoken.text.replace("’", "'").lower().split())
+    yield from (float(found[name].search(message) is not None) for name in _OF_MESSAGE)
+    yield float(another)
+    yield float(not (lex.FIRST | lex.FIRST_PLURAL).isdisjoint(spoken.doc.lowers))
+    yield float(not lex.SECOND.isdisjoint(cues.doc.lowers))
+    yield float(speaks_of_theirs(cues.doc))
+    yield len(said & asked) / max(1, len(asked))
+    yield 1.0 if facts is None else min(len({kind for kind, _ in facts}), 5) / 5

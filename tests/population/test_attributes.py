@@ -43,6 +43,37 @@ def test_words_around_an_age_widen_it() -> None:
     assert ages_of("80", "he is over ") == range(80, 91)
 
 
+@pytest.mark.parametrize(("said", "before", "after", "ages"), [
+    ("30-34", "aged ", "", range(30, 35)), ("30", "aged ", " to 34 in May", range(30, 35)),
+    ("34", "aged 30 to ", "", range(30, 35)), ("40", "between ", " and 45", range(40, 46)),
+    ("45", "between 40 and ", "", range(40, 46)), ("25", "under ", "", range(25)),
+    ("25", "under the age of ", "", range(25)), ("12", "up to ", "", range(13)),
+    ("85", "", " and over", range(85, 91)), ("85", "", "+, lives", range(85, 91)), ("85+", "", "", range(85, 91)),
+    ("60", "", " or younger", range(61)), ("52", "a ", " and two sons", range(52, 53)),
+    ("52", "", " to see him", range(52, 53)), ("34", "aged 40 to ", "", range(34, 41)),
+])
+def test_ages_in_ranges_and_bounds(said: str, before: str, after: str, ages: range) -> None:
+    assert ages_of(said, before, after) == ages
+
+
+def test_what_somebody_is_not_is_not_read() -> None:
+    (one,) = of("She is not a nurse; she is a teacher, aged 30-34, in Ohio.")
+    assert groups()["10"] in one.cluster["occupation"]
+    assert len(one.cluster["occupation"]) == 2
+    assert one.cluster["age"] == set(range(30, 35))
+    assert [said.why for said in one.dropped] == ["what somebody is said not to be"]
+    assert "place" not in cluster("The man is not from Texas; he is 40 and a welder.")
+    unmarried = cluster("He is not married and works as a welder in Reno.")["marital_status"]
+    assert "married, spouse present" not in unmarried
+
+
+def test_a_town_of_many_states_is_the_country() -> None:
+    (one,) = of("The firefighter, 38, lives in Springfield.")
+    assert one.cluster["place"] == {"US"}
+    assert "place" in {said.kind for said in one.widened}
+    assert cluster("The firefighter, 38, lives in Springfield, Illinois.")["place"] == {"Springfield|Illinois|US"}
+
+
 def test_the_litigator() -> None:
     (one,) = of("a 52-year-old female litigator from Omaha with two children")
     assert one.cluster == {"age": {52}, "sex": {"female"}, "occupation": {"lawyers and judges"},

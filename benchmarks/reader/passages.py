@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("what", choices=["draw", "texts"])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--refuse", type=Path)
-    parser.add_argument("--set", choices=["confirm", "pool"])
+    parser.add_argument("--set", choices=["confirm", "pool", "judge"])
     parser.add_argument("--output", type=Path, default=HERE / "passages.jsonl")
     args = parser.parse_args()
     if args.what == "texts":
@@ -125,7 +125,7 @@ def main() -> None:
         return
     plan, refused = yaml.safe_load((HERE / "plan.yaml").read_text(encoding="utf-8")), Counter[str]()
     drawn = list(draw(args.data, plan, shared_shingles(args.refuse), refused))
-    turns = [[p for p in drawn if p["turn"] == turn] for turn in (1, 2, 3, 4)]
+    turns = [[p for p in drawn if p["turn"] == turn] for turn in (1, 2, 3, 4, 5)]
     for given in turns:
         random.Random(plan["seed"]).shuffle(given)
         given.sort(key=lambda p: p["set"])

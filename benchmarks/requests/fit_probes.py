@@ -27,7 +27,7 @@ from discreet.guard.policy import Policy
 from discreet.guard.probes import cues_of, described, is_of_another, messages
 from discreet.text.consent import Spoken
 from discreet.text.doc import Doc
-from discreet.text.record import facts_of
+from discreet.text.record import Read
 from discreet.text.render import render
 
 CASES = ("probe_confirmed", "probe_refused", "own", "kin", "no_leak")
@@ -57,9 +57,10 @@ def rows(contents: list[Row]) -> Iterator[tuple[Row, list[list[float]], bool]]:
         values, gate = [], False
         for text, sure in messages(content["user"]):
             spoken = Spoken(text)
-            facts = facts_of(spoken.doc, policy.domain, policy.counted, reader=True)
-            values.append(list(features(spoken, facts, cues, records, sure=sure, another=is_of_another(spoken))))
-            gate |= described(spoken, facts, records, (), policy, asker="unknown", reader=True) is not None
+            read = Read.of(spoken.doc, policy.domain, reader=True)
+            values.append(list(features(spoken, read.facts(policy.counted), cues, records, sure=sure,
+                                        another=is_of_another(spoken))))
+            gate |= described(spoken, read, records, (), policy, asker="unknown") is not None
         yield {"kind": kind, "case": content["case"], "writer": content["writer"]}, values, gate
 
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.guard.asked import FEATURES, Records, features, fitted
+from discreet.guard.asked import FEATURES, Records, features, fitted, most
 from discreet.guard.policy import Policy
 from discreet.guard.probes import cues_of, is_of_another, messages
 from discreet.text.consent import Spoken
 from discreet.text.doc import Doc
-from discreet.text.record import Fact, facts_of
+from discreet.text.record import Fact, Read
 from discreet.text.render import render
 
 POLICY = Policy.of("medical")
@@ -21,10 +21,15 @@ ASKED = "Was the 47-year-old beekeeper from Ludlow treated here?"
 
 
 def values(message: str, answer: str, *texts: str, facts: tuple[Fact, ...] | None = ()) -> dict[str, float]:
-    spoken = Spoken(message)
-    found = features(spoken, facts, cues_of(Doc(render(answer))), Records(texts, POLICY), sure=True,
-                     another=is_of_another(spoken))
+    spoken, records, cues = Spoken(message), Records(texts, POLICY), cues_of(Doc(render(answer)))
+    another = is_of_another(spoken)
+    found = (most(spoken, cues, records, sure=True, another=another) if facts is None else
+             features(spoken, facts, cues, records, sure=True, another=another))
     return dict(zip(FEATURES, found, strict=True))
+
+
+def told(message: str) -> tuple[Fact, ...]:
+    return tuple(Read.of(Spoken(message).doc, POLICY.domain, reader=False).facts(POLICY.counted))
 
 
 def logit(of: dict[str, float]) -> float:
@@ -44,7 +49,7 @@ def test_words_of_several_texts_are_no_records_own() -> None:
 
 
 def test_a_confirmation_is_more_than_a_refusal_and_advice() -> None:
-    facts = tuple(facts_of(Spoken(ASKED).doc, POLICY.domain, POLICY.counted, reader=False))
+    facts = told(ASKED)
     tells = logit(values(ASKED, "Yes, she was.", RECORD, facts=facts))
     assert tells > fitted().tau
     for answer in ("I cannot say.", "You should ask the clinic for your letter.", "Nobody here can tell you that."):
@@ -58,11 +63,11 @@ pieces = st.lists(st.sampled_from([ASKED, RECORD, RULE, "Yes, she was.", "No.", 
 @given(pieces, pieces, st.lists(pieces, max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_features_are_shares_and_the_most_without_facts(message: str, answer: str, texts: list[str]) -> None:
-    most = values(message, answer, *texts, facts=None)
-    facts = tuple(facts_of(Spoken(message).doc, POLICY.domain, POLICY.counted, reader=False))
+    upper = values(message, answer, *texts, facts=None)
+    facts = told(message)
     real = values(message, answer, *texts, facts=facts)
-    assert all(0 <= one <= 1 for of in (most, real) for one in of.values())
-    assert logit(real) <= logit(most) + 1e-9
+    assert all(0 <= one <= 1 for of in (upper, real) for one in of.values())
+    assert logit(real) <= logit(upper) + 1e-9
 
 
 @pytest.mark.parametrize(("text", "found"), [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from discreet.domains import load_domain
 from discreet.text.doc import Doc
 from discreet.text.facts import fact_words, is_alike
-from discreet.text.record import Alone, Fact, facts_of, shared
+from discreet.text.record import Alone, Fact, Read, shared
 from discreet.text.render import render
 
 MEDICAL = load_domain("medical")
@@ -19,10 +19,10 @@ VALUES = ("47", "ludlow", "beekeeper", "beekeeping", "son", "whitby", "gout")
 
 @pytest.mark.parametrize("reader", [False, True])
 def test_facts_are_what_a_text_tells_of_anybody(reader: bool) -> None:
-    found = facts_of(Doc(render("Was the 47-year-old beekeeper from Ludlow treated here?")), MEDICAL, COUNTED,
-                     reader=reader)
+    doc = Doc(render("Was the 47-year-old beekeeper from Ludlow treated here?"))
+    found = Read.of(doc, MEDICAL, reader=reader).facts(COUNTED)
     assert {("age", ("47",)), ("place", ("ludlow",)), ("occupation", ("beekeeper",))} <= found
-    assert not facts_of(Doc(render("What helps against gout?")), MEDICAL, (), reader=reader)
+    assert not Read.of(doc, MEDICAL, reader=reader).facts(())
 
 
 def test_an_age_and_a_place_must_stand_there_letter_for_letter() -> None:

@@ -60,11 +60,15 @@ class Records:
         self._texts, self._policy = [text for text in texts if len(text) <= _LONGEST], policy
 
     @cached_property
+    def words(self) -> dict[str, frozenset[str]]:
+        """The words of facts of every retrieved text, whomever it describes."""
+        return {text: frozenset(fact_words(text)) for text in self._texts}
+
+    @cached_property
     def texts(self) -> dict[str, frozenset[str]]:
         """Those that describe somebody, with their words of facts that no other retrieved text has."""
-        words = {text: frozenset(fact_words(text)) for text in self._texts}
-        return {text: own - frozenset(w for other, ws in words.items() if other != text for w in ws)
-                for text, own in words.items() if self._describes(text)}
+        return {text: own - frozenset(w for other, ws in self.words.items() if other != text for w in ws)
+                for text, own in self.words.items() if self._describes(text)}
 
     def _describes(self, text: str) -> bool:
         doc = Doc(render(text))
@@ -73,7 +77,7 @@ class Records:
 
     def nearest(self, asked: frozenset[str], facts: Collection[Fact]) -> tuple[str, int, int] | None:
         """The text that shares most with a message, and how many facts and words it shares; None without any."""
-        near = [(shared(facts, text), len(asked.intersection(fact_words(text))), text) for text in self.texts]
+        near = [(shared(facts, text), len(asked & self.words[text]), text) for text in self.texts]
         if not near:
             return None
         told, words, text = max(near)
@@ -89,28 +93,39 @@ class Cues:
     telling: int
     plain_first: bool
     answers: tuple[bool, ...]
+    words: frozenset[str]
 
 
-def features(spoken: Spoken, facts: Collection[Fact] | None, cues: Cues, records: Records, *, sure: bool, another: bool
-             ) -> Iterator[float]:
-    """The features of a message and an answer, in the order of `FEATURES`, each from 0 to 1.
+def features(spoken: Spoken, facts: Collection[Fact], cues: Cues, records: Records, *, sure: bool, another: bool
+             ) -> tuple[float, ...]:
+    """The features of a message and an answer, in the order of `FEATURES`, each from 0 to 1."""
+    near = records.nearest(spoken.words, facts)
+    if near is None:
+        of_record = (0.0,) * 6
+    else:
+        of_record = (min(near[1], 5) / 5, min(near[2], 8) / 8,
+                     *_new((records.texts[near[0]] - spoken.words) & cues.words, cues), 1.0)
+    classes = min(len({kind for kind, _ in facts}), 5) / 5
+    return (*of_record, *_of_cues(spoken, cues, sure, another), classes)
 
-    Without `facts`, those of a message whose facts are of all classes and all shared with every record: no facts have
-    higher log-odds.
-    """
-    found, text = patterns("probes"), cues.doc.text.lower()
-    asked, said = frozenset(fact_words(spoken.text)), frozenset(fact_words(text))
-    near = records.nearest(asked, facts or ())
-    own = frozenset[str]().union(*([] if near is None else records.texts.values() if facts is None else
-                                   [records.texts[near[0]]]))
-    new = (own - asked) & said
-    yield 0.0 if near is None else 1.0 if facts is None else min(near[1], 5) / 5
-    most = max((len(asked.intersection(fact_words(text))) for text in records.texts), default=0)
-    yield min(most, 8) / 8
-    yield min(len(new), 6) / 6
-    yield len(new) / max(1, len(said))
-    yield min(sum(word.isdigit() for word in new), 3) / 3
-    yield float(near is not None)
+
+def most(spoken: Spoken, cues: Cues, records: Records, *, sure: bool, another: bool) -> tuple[float, ...]:
+    """Features beyond whose log-odds no facts and no records among these texts come: nothing need be read for them."""
+    words = records.words.values()
+    new = (frozenset[str]().union(*words) - spoken.words) & cues.words
+    shown = max((len(spoken.words & one) for one in words), default=0)
+    of_record = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), 0.0)
+    return (*of_record, *_of_cues(spoken, cues, sure, another), 1.0)
+
+
+def _new(words: frozenset[str], cues: Cues) -> tuple[float, float, float]:
+    """Words of the answer that only a record has: how many, their share of its words, and numbers among them."""
+    return (min(len(words), 6) / 6, len(words) / max(1, len(cues.words)),
+            min(sum(word.isdigit() for word in words), 3) / 3)
+
+
+def _of_cues(spoken: Spoken, cues: Cues, sure: bool, another: bool) -> Iterator[float]:
+    found = patterns("probes")
     number = max(1, len(cues.clauses))
     hits = {name: sum(found[name].search(one) is not None for one in cues.clauses) for name in _OF_CLAUSE}
     yield float(hits["declines"] > 0)
@@ -127,5 +142,4 @@ def features(spoken: Spoken, facts: Collection[Fact] | None, cues: Cues, records
     yield float(not (lex.FIRST | lex.FIRST_PLURAL).isdisjoint(spoken.doc.lowers))
     yield float(not lex.SECOND.isdisjoint(cues.doc.lowers))
     yield float(speaks_of_theirs(cues.doc))
-    yield len(said & asked) / max(1, len(asked))
-    yield 1.0 if facts is None else min(len({kind for kind, _ in facts}), 5) / 5
+    yield len(cues.words & spoken.words) / max(1, len(spoken.words))

@@ -20,7 +20,7 @@ from discreet.guard.reading import READER, Finding, Reading, findings_of, read_a
 from discreet.guard.score import Combined, EvidenceScore, combined, fitted, score, score_evidence
 from discreet.text.doc import Doc
 from discreet.text.facts import fact_words
-from discreet.text.record import Alone, facts_of, shared
+from discreet.text.record import Alone, Read, shared
 from discreet.text.render import render
 
 if TYPE_CHECKING:
@@ -271,8 +271,8 @@ class Guard:
 
     def _alone(self, request: Request, others: Sequence[str]) -> Alone | None:
         """What the user tells; None where three facts of it stand in one other text, or where one describes anybody."""
-        facts = {fact for text in request.of("user")
-                 for fact in facts_of(Doc(render(text)), self.policy.domain, self.policy.counted, reader=self.reader)}
+        said = (Read.of(Doc(render(text)), self.policy.domain, reader=self.reader) for text in request.of("user"))
+        facts = {fact for read in said for fact in read.facts(self.policy.counted)}
         if any(shared(facts, text) >= _SAME or self._describes(text) for text in others):
             return None
         # Where rules find nobody at all in a text, its words are a rule's or a page's.

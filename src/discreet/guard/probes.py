@@ -8,23 +8,20 @@ Advice, a refusal, a rule and an answer about a made-up person tell nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from discreet.core.records import Subject
-from discreet.guard.asked import Cues, Records, features, fitted
+from discreet.guard.asked import Cues, Records, features, fitted, most
 from discreet.guard.policy import Policy
 from discreet.text.consent import Spoken
 from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.bind import find_evidence
-from discreet.text.evidence.learned import attributes_of
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.facts import fact_words
 from discreet.text.provenance import Request
-from discreet.text.reader import packaged
-from discreet.text.record import Fact, facts_of
+from discreet.text.record import Read
 from discreet.text.resources import patterns
 
 _CLAUSE = re.compile(r"(?:^|\n+)[ \t]*(?:\d{1,2}[.)]|\(?[a-z0-9]\)|[-*•])[ \t]+(?=\S)"
@@ -70,13 +67,13 @@ def _probed(spoken: Spoken, sure: bool, records: Records, cues: Cues, told: tupl
     """Whom a message describes, where the answer tells something of them."""
     another, model = is_of_another(spoken), fitted()
     # The reader is asked only where its facts could decide.
-    most = features(spoken, None, cues, records, sure=sure, another=another)
-    if model.logit(tuple(most)) <= model.tau:
+    if model.logit(most(spoken, cues, records, sure=sure, another=another)) <= model.tau:
         return None
-    facts = facts_of(spoken.doc, policy.domain, policy.counted, reader=reader)
-    if model.logit(tuple(features(spoken, facts, cues, records, sure=sure, another=another))) <= model.tau:
+    read = Read.of(spoken.doc, policy.domain, reader=reader)
+    facts = read.facts(policy.counted)
+    if model.logit(features(spoken, facts, cues, records, sure=sure, another=another)) <= model.tau:
         return None
-    return described(spoken, facts, records, told, policy, asker=asker, reader=reader)
+    return described(spoken, read, records, told, policy, asker=asker)
 
 
 def asks_of_record(sentence: str) -> bool:
@@ -116,7 +113,7 @@ def cues_of(doc: Doc) -> Cues:
     """What the answer is made of, as the features take it."""
     clauses = tuple(clause for _, _, clause in _clauses(doc))
     return Cues(doc, clauses, len(telling_clauses(doc)), bool(clauses) and _is_plain_answer(clauses[0]),
-                tuple(map(_answers, clauses)))
+                tuple(map(_answers, clauses)), frozenset(fact_words(doc.text)))
 
 
 def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
@@ -186,14 +183,12 @@ def _is_plain_answer(clause: str) -> bool:
         cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "courtesy", "anybody"))
 
 
-def described(spoken: Spoken, facts: Collection[Fact], records: Records, told: tuple[Attribute, ...], policy: Policy,
-              *, asker: str, reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
+def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str
+              ) -> tuple[Subject, tuple[str, ...], bool] | None:
     """Whom a message describes: subject and classes, with what the answer adds, and whether by an identifier; None
     where that is nobody, or the asker who has proved to be the person."""
     doc = spoken.doc
-    found: list[Attribute] = list(find_evidence(doc, policy.domain))
-    if reader:
-        found = [*attributes_of(packaged().read(doc.text), doc), *(a for a in found if a.subject == "third")]
+    found = read.ruled if read.seen is None else (*read.seen, *(a for a in read.ruled if a.subject == "third"))
     persons: dict[Subject, set[tuple[str, str]]] = {}
     for a in found:
         if a.kind in policy.counted and a.subject in ("third", "speaker", "cohort", "nobody"):
@@ -210,7 +205,8 @@ def described(spoken: Spoken, facts: Collection[Fact], records: Records, told: t
     kinds = {kind for kind, _ in persons[who]} | adds
     if named or max(len(kinds), min(len(persons[who]), len(kinds) + 1)) >= policy.cluster:
         return who, tuple(sorted(kinds)), named
-    near = records.nearest(frozenset(fact_words(spoken.text)), facts)
+    facts = read.facts(policy.counted)
+    near = records.nearest(spoken.words, facts)
     if near is not None and (near[1] >= policy.cluster or (near[1] and near[2] > _SHARED)):
         return "third", tuple(sorted({kind for kind, _ in facts})), False
     return None

@@ -85,6 +85,11 @@ class Spoken:
         return Doc(render(self.text))
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words of facts."""
+        return frozenset(fact_words(self.text))
+
+    @cached_property
     def referents(self) -> tuple[Referent, ...]:
         """Whom it points at."""
         return find_referents(self.doc)

@@ -9,6 +9,7 @@ from discreet.domains import Domain
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
 from discreet.text.evidence.learned import attributes_of
+from discreet.text.evidence.mentions import Attribute
 from discreet.text.facts import STEM, fact_words, is_alike
 from discreet.text.reader import packaged
 
@@ -29,13 +30,25 @@ class Alone:
         return kind in self.kinds and self.words.isdisjoint(fact_words(value))
 
 
-def facts_of(doc: Doc, domain: Domain, counted: Collection[str], *, reader: bool) -> frozenset[Fact]:
-    """What a text tells of anybody, in the classes that count."""
-    found = list(find_evidence(doc, domain))
-    if reader:
-        found += attributes_of(packaged().read(doc.text), doc)
-    told = ((a.kind, tuple(fact_words(doc.prepared.original[a.start : a.end]))) for a in found if a.kind in counted)
-    return frozenset((kind, words) for kind, words in told if words)
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The attributes that rules and the learned reader, where it is asked, find in a text."""
+
+    doc: Doc
+    ruled: tuple[Attribute, ...]
+    seen: tuple[Attribute, ...] | None
+
+    @classmethod
+    def of(cls, doc: Doc, domain: Domain, *, reader: bool) -> Read:
+        """A text as read."""
+        seen = tuple(attributes_of(packaged().read(doc.text), doc)) if reader else None
+        return cls(doc, find_evidence(doc, domain), seen)
+
+    def facts(self, counted: Collection[str]) -> frozenset[Fact]:
+        """What is told of anybody, in the classes that count."""
+        told = ((a.kind, tuple(fact_words(self.doc.prepared.original[a.start : a.end])))
+                for a in (*self.ruled, *(self.seen or ())) if a.kind in counted)
+        return frozenset((kind, words) for kind, words in told if words)
 
 
 def shared(facts: Iterable[Fact], text: str) -> int:

@@ -30,7 +30,7 @@ _OF_MESSAGE = ("past", "general", "hypothetical", "count", "wants", "status", "d
 _OF_CLAUSE = ("declines", "modal", "for the reader", "asserts")
 FEATURES = ("shared", "words", "new", "new share", "numbers", "record", "declines", "declines share", "modal share",
             "for the reader share", "asserts share", "answers", "answers first", "specific", "telling", "plain first",
-            "sure", *_OF_MESSAGE, "another", "speaks", "you", "theirs", "repeats", "classes")
+            "you", "theirs", "sure", *_OF_MESSAGE, "repeats", "another", "speaks", "classes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,38 +84,54 @@ class Records:
         return text, told, words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cues:
-    """What an answer is made of: its clauses in lower case, and how many of them tell something in so many words."""
+    """What an answer is made of: its clauses in lower case, which of them say yes or no or give a count, how many tell
+    something in so many words, and whether the first one answers plainly."""
 
     doc: Doc
     clauses: tuple[str, ...]
+    answers: tuple[bool, ...]
     telling: int
     plain_first: bool
-    answers: tuple[bool, ...]
-    words: frozenset[str]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words of facts."""
+        return frozenset(fact_words(self.doc.text))
+
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The features of the answer alone."""
+        found, number = patterns("probes"), max(1, len(self.clauses))
+        hits = {name: sum(found[name].search(one) is not None for one in self.clauses) for name in _OF_CLAUSE}
+        specific = any(found[name].search(one) for name in ("specific", "event") for one in self.clauses)
+        return (float(hits["declines"] > 0), *(hits[name] / number for name in _OF_CLAUSE), float(any(self.answers)),
+                float(bool(self.answers) and self.answers[0]), float(specific), min(self.telling, 4) / 4,
+                float(self.plain_first), float(not lex.SECOND.isdisjoint(self.doc.lowers)),
+                float(speaks_of_theirs(self.doc)))
 
 
 def features(spoken: Spoken, facts: Collection[Fact], cues: Cues, records: Records, *, sure: bool, another: bool
              ) -> tuple[float, ...]:
     """The features of a message and an answer, in the order of `FEATURES`, each from 0 to 1."""
     near = records.nearest(spoken.words, facts)
-    if near is None:
-        of_record = (0.0,) * 6
-    else:
-        of_record = (min(near[1], 5) / 5, min(near[2], 8) / 8,
-                     *_new((records.texts[near[0]] - spoken.words) & cues.words, cues), 1.0)
+    of_record = (0.0,) * 6
+    if near is not None:
+        new = (records.texts[near[0]] - spoken.words) & cues.words
+        of_record = (min(near[1], 5) / 5, min(near[2], 8) / 8, *_new(new, cues), 1.0)
+    speaks = not (lex.FIRST | lex.FIRST_PLURAL).isdisjoint(spoken.doc.lowers)
     classes = min(len({kind for kind, _ in facts}), 5) / 5
-    return (*of_record, *_of_cues(spoken, cues, sure, another), classes)
+    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), float(speaks), classes)
 
 
-def most(spoken: Spoken, cues: Cues, records: Records, *, sure: bool, another: bool) -> tuple[float, ...]:
+def most(spoken: Spoken, cues: Cues, records: Records, *, sure: bool) -> tuple[float, ...]:
     """Features beyond whose log-odds no facts and no records among these texts come: nothing need be read for them."""
     words = records.words.values()
     new = (frozenset[str]().union(*words) - spoken.words) & cues.words
     shown = max((len(spoken.words & one) for one in words), default=0)
     of_record = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), 0.0)
-    return (*of_record, *_of_cues(spoken, cues, sure, another), 1.0)
+    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), 1.0, 0.0, 1.0)
 
 
 def _new(words: frozenset[str], cues: Cues) -> tuple[float, float, float]:
@@ -124,22 +140,9 @@ def _new(words: frozenset[str], cues: Cues) -> tuple[float, float, float]:
             min(sum(word.isdigit() for word in words), 3) / 3)
 
 
-def _of_cues(spoken: Spoken, cues: Cues, sure: bool, another: bool) -> Iterator[float]:
-    found = patterns("probes")
-    number = max(1, len(cues.clauses))
-    hits = {name: sum(found[name].search(one) is not None for one in cues.clauses) for name in _OF_CLAUSE}
-    yield float(hits["declines"] > 0)
-    yield from (hits[name] / number for name in _OF_CLAUSE)
-    yield float(any(cues.answers))
-    yield float(bool(cues.answers) and cues.answers[0])
-    yield float(any(found[name].search(one) for name in ("specific", "event") for one in cues.clauses))
-    yield min(cues.telling, 4) / 4
-    yield float(cues.plain_first)
+def _of_message(spoken: Spoken, cues: Cues, sure: bool) -> Iterator[float]:
+    """What a message asks for, and how much of it the answer repeats."""
     yield float(sure)
-    message = " ".join(spoken.text.replace("’", "'").lower().split())
-    yield from (float(found[name].search(message) is not None) for name in _OF_MESSAGE)
-    yield float(another)
-    yield float(not (lex.FIRST | lex.FIRST_PLURAL).isdisjoint(spoken.doc.lowers))
-    yield float(not lex.SECOND.isdisjoint(cues.doc.lowers))
-    yield float(speaks_of_theirs(cues.doc))
+    text = " ".join(spoken.text.replace("’", "'").lower().split())
+    yield from (float(patterns("probes")[name].search(text) is not None) for name in _OF_MESSAGE)
     yield len(cues.words & spoken.words) / max(1, len(spoken.words))

@@ -19,7 +19,6 @@ from discreet.text.direct.detect import find_direct
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Attribute
-from discreet.text.facts import fact_words
 from discreet.text.provenance import Request
 from discreet.text.record import Read
 from discreet.text.resources import patterns
@@ -65,13 +64,12 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
 def _probed(spoken: Spoken, sure: bool, records: Records, cues: Cues, told: tuple[Attribute, ...], policy: Policy, *,
             asker: str, reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
     """Whom a message describes, where the answer tells something of them."""
-    another, model = is_of_another(spoken), fitted()
-    # The reader is asked only where its facts could decide.
-    if model.logit(most(spoken, cues, records, sure=sure, another=another)) <= model.tau:
+    model = fitted()
+    if model.logit(most(spoken, cues, records, sure=sure)) <= model.tau:  # Whatever the reader would find.
         return None
     read = Read.of(spoken.doc, policy.domain, reader=reader)
     facts = read.facts(policy.counted)
-    if model.logit(features(spoken, facts, cues, records, sure=sure, another=another)) <= model.tau:
+    if model.logit(features(spoken, facts, cues, records, sure=sure, another=is_of_another(spoken))) <= model.tau:
         return None
     return described(spoken, read, records, told, policy, asker=asker)
 
@@ -112,8 +110,8 @@ def messages(text: str) -> Iterator[tuple[str, bool]]:
 def cues_of(doc: Doc) -> Cues:
     """What the answer is made of, as the features take it."""
     clauses = tuple(clause for _, _, clause in _clauses(doc))
-    return Cues(doc, clauses, len(telling_clauses(doc)), bool(clauses) and _is_plain_answer(clauses[0]),
-                tuple(map(_answers, clauses)), frozenset(fact_words(doc.text)))
+    return Cues(doc, clauses, tuple(map(_answers, clauses)), len(telling_clauses(doc)),
+                bool(clauses) and _is_plain_answer(clauses[0]))
 
 
 def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:

@@ -58,8 +58,8 @@ def rows(contents: list[Row]) -> Iterator[tuple[Row, list[list[float]], bool]]:
         for text, sure in messages(content["user"]):
             spoken = Spoken(text)
             read = Read.of(spoken.doc, policy.domain, reader=True)
-            values.append(list(features(spoken, read.facts(policy.counted), cues, records, sure=sure,
-                                        another=is_of_another(spoken))))
+            facts, another = read.facts(policy.counted), is_of_another(spoken)
+            values += [list(features(spoken, facts, one, records, sure=sure, another=another)) for one in cues]
             gate |= described(spoken, read, records, (), policy, asker="unknown") is not None
         yield {"kind": kind, "case": content["case"], "writer": content["writer"]}, values, gate
 

@@ -8,6 +8,7 @@ its retrieved texts, with texts of others among them, and with general advice be
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -26,6 +27,7 @@ from discreet.text.resources import patterns
 
 _LONGEST = 20_000
 """Characters of a retrieved text beyond which it is not compared with a message."""
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _OF_MESSAGE = ("past", "general", "hypothetical", "count", "wants", "status", "declared past")
 _OF_CLAUSE = ("declines", "modal", "for the reader", "asserts")
 FEATURES = ("shared", "words", "new", "new share", "numbers", "record", "declines", "declines share", "modal share",
@@ -86,10 +88,10 @@ class Records:
 
 @dataclass(frozen=True)
 class Cues:
-    """What an answer is made of: its clauses in lower case, which of them say yes or no or give a count, how many tell
-    something in so many words, and whether the first one answers plainly."""
+    """What an answer, or its beginning, is made of: its clauses in lower case, which of them say yes or no or give a
+    count, how many tell something in so many words, and whether the first one answers plainly."""
 
-    doc: Doc
+    text: str
     clauses: tuple[str, ...]
     answers: tuple[bool, ...]
     telling: int
@@ -98,7 +100,7 @@ class Cues:
     @cached_property
     def words(self) -> frozenset[str]:
         """Its words of facts."""
-        return frozenset(fact_words(self.doc.text))
+        return frozenset(fact_words(self.text))
 
     @cached_property
     def values(self) -> tuple[float, ...]:
@@ -108,8 +110,8 @@ class Cues:
         specific = any(found[name].search(one) for name in ("specific", "event") for one in self.clauses)
         return (float(hits["declines"] > 0), *(hits[name] / number for name in _OF_CLAUSE), float(any(self.answers)),
                 float(bool(self.answers) and self.answers[0]), float(specific), min(self.telling, 4) / 4,
-                float(self.plain_first), float(not lex.SECOND.isdisjoint(self.doc.lowers)),
-                float(speaks_of_theirs(self.doc)))
+                float(self.plain_first), float(not lex.SECOND.isdisjoint(_WORD.findall(self.text.lower()))),
+                float(speaks_of_theirs(self.text)))
 
 
 def features(spoken: Spoken, facts: Collection[Fact], cues: Cues, records: Records, *, sure: bool, another: bool

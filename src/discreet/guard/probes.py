@@ -8,7 +8,7 @@ Advice, a refusal, a rule and an answer about a made-up person tell nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet.core.records import Subject
@@ -61,15 +61,18 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     return best
 
 
-def _probed(spoken: Spoken, sure: bool, records: Records, cues: Cues, told: tuple[Attribute, ...], policy: Policy, *,
-            asker: str, reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
-    """Whom a message describes, where the answer tells something of them."""
+def _probed(spoken: Spoken, sure: bool, records: Records, cues: Sequence[Cues], told: tuple[Attribute, ...],
+            policy: Policy, *, asker: str, reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
+    """Whom a message describes, where the answer, or its beginning, tells something of them."""
     model = fitted()
-    if model.logit(most(spoken, cues, records, sure=sure)) <= model.tau:  # Whatever the reader would find.
+    # Where no facts could decide, nothing is read.
+    cues = [one for one in cues if model.logit(most(spoken, one, records, sure=sure)) > model.tau]
+    if not cues:
         return None
     read = Read.of(spoken.doc, policy.domain, reader=reader)
     facts = read.facts(policy.counted)
-    if model.logit(features(spoken, facts, cues, records, sure=sure, another=is_of_another(spoken))) <= model.tau:
+    another = is_of_another(spoken)
+    if all(model.logit(features(spoken, facts, one, records, sure=sure, another=another)) <= model.tau for one in cues):
         return None
     return described(spoken, read, records, told, policy, asker=asker)
 
@@ -107,11 +110,18 @@ def messages(text: str) -> Iterator[tuple[str, bool]]:
             yield line, False
 
 
-def cues_of(doc: Doc) -> Cues:
-    """What the answer is made of, as the features take it."""
-    clauses = tuple(clause for _, _, clause in _clauses(doc))
-    return Cues(doc, clauses, tuple(map(_answers, clauses)), len(telling_clauses(doc)),
-                bool(clauses) and _is_plain_answer(clauses[0]))
+def cues_of(doc: Doc) -> tuple[Cues, ...]:
+    """What the answer is made of, as the features take it, and its first two sentences: advice may follow what it
+    tells."""
+    ends = [m.start() for m in _SENTENCE.finditer(doc.text)]
+    parts = [doc.text, doc.text[: ends[1]]] if len(ends) > 1 else [doc.text]
+    clauses, telling = [(begin, clause) for begin, _, clause in _clauses(doc)], telling_clauses(doc)
+    found = []
+    for text in parts:
+        mine = tuple(clause for begin, clause in clauses if begin < len(text))
+        found.append(Cues(text, mine, tuple(map(_answers, mine)), sum(begin < len(text) for begin, _ in telling),
+                          bool(mine) and _is_plain_answer(mine[0])))
+    return tuple(found)
 
 
 def telling_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:

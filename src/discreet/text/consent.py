@@ -68,9 +68,9 @@ def _is_brought(doc: Doc, referents: Sequence[Referent], number: int, mine: set[
     return not pointed and (cues["one of ours"].search(before) is not None or any(r.form == "kin" for r in said))
 
 
-def speaks_of_theirs(doc: Doc) -> bool:
+def speaks_of_theirs(text: str) -> bool:
     """Whether an answer calls somebody the user's ("your mother", "your line cook")."""
-    return patterns("requests")["yours"].search(doc.text.lower()) is not None
+    return patterns("requests")["yours"].search(text.lower()) is not None
 
 
 class Spoken:
@@ -116,7 +116,7 @@ class OwnWords:
 
     def in_answer(self, doc: Doc) -> OwnWords:
         """The same words, repeated by an answer that calls whom the user describes theirs ("your tenant")."""
-        if self._of_theirs or not speaks_of_theirs(doc):
+        if self._of_theirs or not speaks_of_theirs(doc.text):
             return self
         return OwnWords(self._texts, of_theirs=True)
 

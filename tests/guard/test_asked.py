@@ -23,7 +23,7 @@ ASKED = "Was the 47-year-old beekeeper from Ludlow treated here?"
 def values(message: str, answer: str, *texts: str, facts: tuple[Fact, ...] | None = ()) -> dict[str, float]:
     spoken, records, cues = Spoken(message), Records(texts, POLICY), cues_of(Doc(render(answer)))[0]
     another = is_of_another(spoken)
-    found = (most(spoken, cues, records, sure=True) if facts is None else
+    found = (most(spoken, cues, records, sure=True, another=another) if facts is None else
              features(spoken, facts, cues, records, sure=True, another=another))
     return dict(zip(FEATURES, found, strict=True))
 

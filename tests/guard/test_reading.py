@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet import Guard
 from discreet.core.records import SUBJECTS
 from discreet.domains import load_domain
-from discreet.guard import probes, reading
+from discreet.guard import reading
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.score import (
     FEATURES,
@@ -24,6 +24,7 @@ from discreet.guard.score import (
     score_evidence,
 )
 from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
+from discreet.text import record
 from discreet.text.reader import packaged
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
@@ -177,7 +178,7 @@ def test_a_question_is_read_where_the_answer_may_confirm_it(
             return shipped.read(text)
 
     monkeypatch.setattr(reading, "packaged", Counting)
-    monkeypatch.setattr(probes, "packaged", Counting)
+    monkeypatch.setattr(record, "packaged", Counting)
     verdict = Guard("medical").check(answer, question)
     assert verdict.action == ("safe" if reads == 1 else "flag")
     assert len(texts) == reads

@@ -122,18 +122,22 @@ def features(spoken: Spoken, facts: Collection[Fact], cues: Cues, records: Recor
     if near is not None:
         new = (records.texts[near[0]] - spoken.words) & cues.words
         of_record = (min(near[1], 5) / 5, min(near[2], 8) / 8, *_new(new, cues), 1.0)
-    speaks = not (lex.FIRST | lex.FIRST_PLURAL).isdisjoint(spoken.doc.lowers)
     classes = min(len({kind for kind, _ in facts}), 5) / 5
-    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), float(speaks), classes)
+    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), _speaks(spoken), classes)
 
 
-def most(spoken: Spoken, cues: Cues, records: Records, *, sure: bool) -> tuple[float, ...]:
+def most(spoken: Spoken, cues: Cues, records: Records, *, sure: bool, another: bool) -> tuple[float, ...]:
     """Features beyond whose log-odds no facts and no records among these texts come: nothing need be read for them."""
     words = records.words.values()
     new = (frozenset[str]().union(*words) - spoken.words) & cues.words
     shown = max((len(spoken.words & one) for one in words), default=0)
     of_record = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), 0.0)
-    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), 1.0, 0.0, 1.0)
+    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), _speaks(spoken), 1.0)
+
+
+def _speaks(spoken: Spoken) -> float:
+    """Whether the message is in the first person."""
+    return float(not (lex.FIRST | lex.FIRST_PLURAL).isdisjoint(spoken.doc.lowers))
 
 
 def _new(words: frozenset[str], cues: Cues) -> tuple[float, float, float]:

@@ -65,13 +65,13 @@ def _probed(spoken: Spoken, sure: bool, records: Records, cues: Sequence[Cues], 
             policy: Policy, *, asker: str, reader: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
     """Whom a message describes, where the answer, or its beginning, tells something of them."""
     model = fitted()
+    another = is_of_another(spoken)
     # Where no facts could decide, nothing is read.
-    cues = [one for one in cues if model.logit(most(spoken, one, records, sure=sure)) > model.tau]
+    cues = [one for one in cues if model.logit(most(spoken, one, records, sure=sure, another=another)) > model.tau]
     if not cues:
         return None
     read = Read.of(spoken.doc, policy.domain, reader=reader)
     facts = read.facts(policy.counted)
-    another = is_of_another(spoken)
     if all(model.logit(features(spoken, facts, one, records, sure=sure, another=another)) <= model.tau for one in cues):
         return None
     return described(spoken, read, records, told, policy, asker=asker)

@@ -60,7 +60,7 @@ def rows(contents: list[Row]) -> Iterator[tuple[Row, list[list[float]], bool]]:
             read = Read.of(spoken.doc, policy.domain, reader=True)
             facts, another = read.facts(policy.counted), is_of_another(spoken)
             values += [list(features(spoken, facts, one, records, sure=sure, another=another)) for one in cues]
-            gate |= described(spoken, read, records, (), policy, asker="unknown") is not None
+            gate |= described(spoken, read, records, (), policy, asker="unknown", sure=sure and another) is not None
         yield {"kind": kind, "case": content["case"], "writer": content["writer"]}, values, gate
 
 
@@ -75,7 +75,7 @@ def fit(x: NDArray[np.float64], y: NDArray[np.bool_]) -> tuple[float, NDArray[np
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--contents", type=Path, nargs="+", default=[
-        HERE / f"{name}.jsonl" for name in ("contents", "contents_final", "contents_choosing", "contents_fresh")])
+        HERE / f"{name}.jsonl" for name in ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen")])
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
     contents = [row for path in args.contents for row in lines(path) if row["case"] in CASES]

@@ -117,8 +117,8 @@ class BothLogistic(LogisticRegression):
 
 
 class OddsLogistic(LogisticRegression):
-    """The calibrated score fitted again: logistic regression on the log-odds of the learned reader's count, of its
-    spans and of the rules."""
+    """The calibrated score fitted again: logistic regression on the log-odds of the learned reader's count and of
+    its spans."""
 
     kind = "odds+logistic"
     reads = "odds"
@@ -224,7 +224,7 @@ def _fit(name: str, rows: NDArray[Any], labels: IntArray, **options: Any) -> Any
 
 
 def given(reads: Reads, features: NDArray[Any], evidence: NDArray[Any], odds: NDArray[Any] | None) -> NDArray[Any]:
-    """What a discriminator reads of rows with features (n, d), evidence (n, k) and log-odds (n, 3).
+    """What a discriminator reads of rows with features (n, d), evidence (n, k) and log-odds (n, 2).
 
     Raises UsageError where it reads log-odds and the learned reader did not read along.
     """

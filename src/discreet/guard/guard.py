@@ -89,9 +89,6 @@ class Guard:
         Whether the learned reader reads along with the rules (`docs/reader.md`), as it does by default: it finds more
         in text of unknown sources, its score is calibrated, and what it is not sure of is an abstention. With a
         detector by default as that was fitted; UsageError where that needs the reader and this is False.
-    spacy : str or Path, optional
-        A spaCy pipeline, such as "en_core_web_sm", by the name of its package or its folder: its named entities are
-        further weak evidence, which only adds. UsageError where it cannot be used, and without the extra `spacy`.
 
     Examples
     --------
@@ -102,8 +99,7 @@ class Guard:
 
     def __init__(self, policy: Policy | DomainLike, *, audience: str | None = None, point: str | None = None,
                  detector: Detector | None = None, second: Second | None = None,
-                 card: Mapping[str, Any] | None = None, reader: bool | None = None,
-                 spacy: Path | str | None = None) -> None:
+                 card: Mapping[str, Any] | None = None, reader: bool | None = None) -> None:
         if not isinstance(policy, Policy):
             policy = Policy.of(policy, audience)
         elif audience not in (None, policy.audience):
@@ -119,7 +115,6 @@ class Guard:
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
         self.reader, self.rules = reader, combined() if reader else fitted()
-        self.pipeline = None if spacy is None else _pipeline(spacy)
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
@@ -157,7 +152,7 @@ class Guard:
     @classmethod
     def load(cls, folder: Path | str, *, policy: Policy | Path | None = None, audience: str | None = None,
              point: str | None = None, discriminator: str | None = None, second: Second | None = None,
-             reader: bool | None = None, spacy: Path | str | None = None) -> Guard:
+             reader: bool | None = None) -> Guard:
         """The fitted guard that was saved in a folder.
 
         `policy` is a policy, or the file of one for `audience`; by default the one that the guard was fitted under, or
@@ -172,7 +167,7 @@ class Guard:
         elif policy is None:
             policy = fitted_under if audience is None else Policy.of(detector.domain, audience)
         return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card,
-                   reader=reader, spacy=spacy)
+                   reader=reader)
 
     def save(self, folder: Path | str) -> None:
         """Write a fitted guard with its policy, whole or not at all. UsageError where it cannot, or was not fitted."""
@@ -284,7 +279,7 @@ class Guard:
         return self._verdict(self._scored(Answer("", text))).action != "safe"
 
     def _scored(self, answer: Answer, alone: Alone | None = None) -> Scored:
-        reading = read_answer(answer, self.policy, reader=self.reader, pipeline=self.pipeline, alone=alone)
+        reading = read_answer(answer, self.policy, reader=self.reader, alone=alone)
         found = (score(reading, self.policy, self.rules) if isinstance(self.rules, Combined)
                  else score_evidence(reading.attributes, self.policy, self.rules))
         findings = findings_of(reading, self.policy)
@@ -325,9 +320,3 @@ def answer_of(answer: Answer | str, question: str | None = None) -> Answer:
         raise UsageError("a question was given with an Answer, which holds its own; put it into "
                          "Answer(question=…)")
     return answer
-
-
-def _pipeline(spacy: Path | str) -> Any:
-    from discreet.text.evidence.entities import SpacyPipeline
-
-    return SpacyPipeline(spacy)

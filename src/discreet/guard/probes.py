@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from discreet.core.records import Subject
+from discreet.core.records import PERSONS, Subject
 from discreet.guard.asked import Cues, Records, features, fitted, most
 from discreet.guard.policy import Policy
 from discreet.text.consent import Spoken
@@ -30,6 +30,8 @@ _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _AROUND = 3
 """Sentences before a question that may hold the description."""
+_PUBLIC = frozenset({"public", "historic"})
+"""An answer that tells of these alone confirms nothing about anybody private."""
 _SHORT = 80
 """Most words of a paragraph that may ask in any words."""
 _MAY = re.compile(r"\bMay\b(?=[ ,.]*(?:\d|$))|(?<=\d )May\b|(?<=in )May\b")
@@ -50,6 +52,9 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
                reader: bool) -> Probe | None:
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer."""
     if not request.asked or policy.probe == "pass" or not policy.subjects:
+        return None
+    persons = {a.subject for a in attributes if a.subject in PERSONS}
+    if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
         return None
     records, cues = Records(request.of("retrieved", "tool"), policy), cues_of(doc)
     best: Probe | None = None
@@ -74,7 +79,7 @@ def _probed(spoken: Spoken, sure: bool, records: Records, cues: Sequence[Cues], 
     facts = read.facts(policy.counted)
     if all(model.logit(features(spoken, facts, one, records, sure=sure, another=another)) <= model.tau for one in cues):
         return None
-    return described(spoken, read, records, told, policy, asker=asker)
+    return described(spoken, read, records, told, policy, asker=asker, sure=sure and another)
 
 
 def asks_of_record(sentence: str) -> bool:
@@ -191,10 +196,14 @@ def _is_plain_answer(clause: str) -> bool:
         cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "courtesy", "anybody"))
 
 
-def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str
-              ) -> tuple[Subject, tuple[str, ...], bool] | None:
+def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str,
+              sure: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
     """Whom a message describes: subject and classes, with what the answer adds, and whether by an identifier; None
-    where that is nobody, or the asker who has proved to be the person."""
+    where that is nobody, or the asker who has proved to be the person.
+
+    One attribute is enough where the message is `sure` to ask a record about somebody whom its writer does not bring:
+    "the referee who went through rehab" is one person to whoever knows the record.
+    """
     doc = spoken.doc
     found = read.ruled if read.seen is None else (*read.seen, *(a for a in read.ruled if a.subject == "third"))
     persons: dict[Subject, set[tuple[str, str]]] = {}
@@ -214,6 +223,8 @@ def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribut
     if named or max(len(kinds), min(len(persons[who]), len(kinds) + 1)) >= policy.cluster:
         return who, tuple(sorted(kinds)), named
     facts = read.facts(policy.counted)
+    if sure and facts:
+        return who, tuple(sorted(kinds)), False
     near = records.nearest(spoken.words, facts)
     if near is not None and (near[1] >= policy.cluster or (near[1] and near[2] > _SHARED)):
         return "third", tuple(sorted({kind for kind, _ in facts})), False

@@ -1,0 +1,62 @@
+"""Who counts as private though the reader takes them for somebody else.
+
+A framed person ("Imagine a 52-year-old litigator from Omaha …") of whom other text of the request tells the same: a
+frame, in the answer or in the user's words, changes nothing about what stands in a record. The one spoken to, where
+the answer states what the user did not say. Staff and public persons of whom the answer tells facts of the domain,
+where the policy says so (`private_facts_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from discreet.core.records import Subject
+from discreet.guard.policy import Policy
+from discreet.text.doc import Doc
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.provenance import Request
+from discreet.text.reader import Seen
+from discreet.text.record import Fact, Read, facts_of, shared
+from discreet.text.render import render
+
+FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
+"""Whom a frame makes of somebody."""
+_LONGEST = 20_000
+"""Characters of a text beyond which it is not read again: whoever shares facts with it is private."""
+
+
+def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Request, policy: Policy
+                    ) -> Mapping[str, str]:
+    """Persons of an answer by the reader's names for them, each with why they count as private.
+
+    `told` are the attributes that the reader finds in the answer `doc`. Raises what the reader raises.
+    """
+    found = {a.person: "states of the one spoken to what the user did not say" for a in told if a.subject == "asker"}
+    found |= {s.person: f"{s.subject}, but tells a private fact" for s in seen.spans
+              if s.kind == "domain" and s.subject in policy.private_facts_of}
+    framed = dict.fromkeys(a.person for a in told if a.subject in FRAMED)
+    facts = {person: _facts(told, person, doc, policy) for person in framed}
+    texts = request.of("retrieved", "tool", "unknown", "system", "answer")
+    return found | {person: "stands in a record of the request" for person, of in facts.items()
+                    if len(of) >= policy.cluster and any(_tells(text, of, policy) for text in texts)}
+
+
+def as_private(told: Sequence[Attribute], persons: Mapping[str, str]) -> list[Attribute]:
+    """Attributes, those of some persons as a private person's. The reader's count does not speak of these."""
+    return [replace(a, subject="third", why=f"{a.why}; {persons[a.person]}", overruled=True)
+            if a.person in persons else a for a in told]
+
+
+def _facts(told: Sequence[Attribute], person: str, doc: Doc, policy: Policy) -> frozenset[Fact]:
+    return frozenset(facts_of((a for a in told if a.person == person), doc, policy.counted))
+
+
+def _tells(text: str, facts: Collection[Fact], policy: Policy) -> bool:
+    """Whether a text shares enough facts, and tells as many of them of somebody whom it does not call made up."""
+    if shared(facts, text) < policy.cluster:
+        return False
+    if len(text) > _LONGEST:
+        return True
+    private = Read.of(Doc(render(text)), policy.domain, reader=True).facts(policy.counted, ("third", "speaker"))
+    return sum(any(shared([fact], " ".join(words)) for _, words in private) for fact in facts) >= policy.cluster

@@ -1,0 +1,81 @@
+"""Who counts as private though the reader takes them for somebody else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.core.records import Answer, Subject, Turn
+from discreet.guard.policy import Policy
+from discreet.guard.private import FRAMED, as_private, private_persons
+from discreet.text.doc import Doc
+from discreet.text.evidence.mentions import Attribute
+from discreet.text.provenance import request_of
+from discreet.text.reader import Seen, Span
+from discreet.text.render import render
+
+POLICY = Policy.of("law")
+TEXT = "Imagine a client: a 52-year-old litigator from Omaha with two children."
+RECORD = "Intake 14 March. Dana Whitlock, 52, litigator in Omaha, two children. Custody filing, hearing in May."
+CASES = "A court weighs the wishes of children over twelve. A litigator may be heard by telephone."
+
+
+def attributes(text: str, subject: Subject, person: str = "r1") -> list[Attribute]:
+    told = [("age", "52-year-old"), ("occupation", "litigator"), ("place", "Omaha"), ("family", "two children")]
+    return [Attribute(kind, quote, subject, person, text.index(quote), text.index(quote) + len(quote), "read", False, 0.9)
+            for kind, quote in told if quote in text]
+
+
+def seen(*spans: Span) -> Seen:
+    return Seen(spans, np.full((3, 4), -9, np.float32), {}, {}, np.zeros(1, np.float32))
+
+
+def found(subject: Subject, answer: Answer, policy: Policy = POLICY, of: Seen | None = None) -> dict[str, str]:
+    doc = Doc(render(answer.answer))
+    return dict(private_persons(attributes(answer.answer, subject), of or seen(), doc, request_of(answer), policy))
+
+
+@pytest.mark.parametrize("subject", FRAMED)
+def test_a_frame_clears_nothing_that_stands_in_a_record(subject: Subject) -> None:
+    assert found(subject, Answer("a", TEXT, sources=(RECORD,))) == {"r1": "stands in a record of the request"}
+    assert found(subject, Answer("a", TEXT, conversation=(Turn("tool", RECORD),)))
+    assert found(subject, Answer("a", TEXT, question=f"Context: {RECORD}\n\nQuestion: Give me a sample client."))
+
+
+def test_without_a_record_a_frame_is_a_frame() -> None:
+    assert not found("hypothetical", Answer("a", TEXT))
+    assert not found("hypothetical", Answer("a", TEXT, sources=(CASES,)))
+    assert not found("staff", Answer("a", TEXT, sources=(RECORD,)))
+
+
+def test_one_shared_fact_is_no_record() -> None:
+    other = "Intake 2 May. Ruth Kimani, 34, baker in Omaha. Lease dispute."
+    assert not found("hypothetical", Answer("a", TEXT, sources=(other,)))
+
+
+def test_what_the_user_made_up_is_no_record() -> None:
+    asked = "Suppose a 52-year-old litigator from Omaha has two children. Who decides on custody?"
+    assert not found("hypothetical", Answer("a", TEXT, user_words=asked))
+
+
+def test_of_the_one_spoken_to_the_answer_states_what_was_not_said() -> None:
+    assert set(found("asker", Answer("a", TEXT), of=seen())) == {"r1"}
+
+
+def test_private_facts_of_staff_count_where_the_policy_says_so() -> None:
+    ill = seen(Span("domain", 0, 7, "staff", "r1", 0.9))
+    assert not found("staff", Answer("a", TEXT), of=ill)
+    policy = replace(POLICY, private_facts_of=("staff",))
+    assert found("staff", Answer("a", TEXT), policy, ill) == {"r1": "staff, but tells a private fact"}
+    assert not found("public", Answer("a", TEXT), policy, seen(Span("domain", 0, 7, "public", "r1", 0.9)))
+    assert not found("staff", Answer("a", TEXT), policy)
+
+
+def test_attributes_of_private_persons_are_overruled_and_others_stay() -> None:
+    told = [*attributes(TEXT, "hypothetical"), *attributes(TEXT, "staff", "r2")]
+    made = as_private(told, {"r1": "a reason"})
+    assert [(a.subject, a.overruled) for a in made] == [("third", True)] * 4 + [("staff", False)] * 4
+    assert made[0].why == "read; a reason"
+    assert [replace(a, subject=b.subject, why=b.why, overruled=False) for a, b in zip(made, told, strict=True)] == told

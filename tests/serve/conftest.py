@@ -43,13 +43,14 @@ class InProcess(Workers):
         self.loaded = self.size
         self.facts = {name: GuardFacts.of(one) for name, one in self.loaded_guards.items()}
 
-    async def judge(self, guard: str, answer: Answer) -> Judgement:
+    async def judge(self, guard: str, answer: Answer, owner: str = "") -> Judgement:
         self.seen.append(answer)
         if BREAKS in answer.answer:
             return self.failed(guard, answer.id, "the worker died")
         return self.loaded_guards[guard].judge(answer)
 
-    async def judge_turn(self, guard: str, answer: Answer, told: Told, expires_s: float) -> Turn:
+    async def judge_turn(self, guard: str, answer: Answer, told: Told, expires_s: float,
+                         owner: str = "") -> Turn:
         if BREAKS in answer.answer:
             return Turn(self.failed(guard, answer.id, "the worker died"), told, told)
         return judge_turn(self.loaded_guards[guard], answer, told, expires_s=expires_s)

@@ -12,7 +12,6 @@ import pytest
 from tests.serve.conftest import BREAKS, DIRECT, LITIGATOR, SAFE, UNDECIDED, Start
 
 from discreet.serve.keys import add_key, remove_key
-from discreet.serve.limits import Rate, RefusedError
 from discreet.serve.presets import presets
 
 MARK = "zqxcanary@example.org"
@@ -81,32 +80,6 @@ def test_a_body_is_counted_whatever_its_length_says(start: Start) -> None:
         assert (response.status_code, response.json()["error"]["code"]) == (413, "too_large")
     response = service.client.post("/v1/check", content=b" ", headers={**headers, "content-length": "ten"})
     assert (response.status_code, response.json()["error"]["code"]) == (400, "content_length")
-
-
-def test_too_much_at_a_time_is_told_when_to_come_again(start: Start) -> None:
-    service = start(limits={"waiting": 1, "per_minute": 3})
-    service.gate.workers.waiting = 1
-    response = service.ask("/v1/check", {"text": SAFE})
-    assert (response.status_code, response.headers["retry-after"]) == (429, "1")
-    assert service.ask("/health/ready").status_code == 200
-    service.gate.workers.waiting = 0
-    assert [service.ask("/v1/check", {"text": SAFE}).status_code for _ in range(4)] == [200, 200, 200, 429]
-    assert service.ask("/v1/check", {"text": SAFE}, "operator").status_code == 200
-
-
-def test_the_rate_of_a_key_is_that_of_a_sliding_minute() -> None:
-    now = 0.0
-    rate = Rate(2, lambda: now)
-    rate.count("a")
-    now = 30.0
-    rate.count("a")
-    rate.count("b")
-    now = 59.0
-    with pytest.raises(RefusedError) as caught:
-        rate.count("a")
-    assert caught.value.headers == {"Retry-After": "2"}
-    now = 60.0
-    rate.count("a")
 
 
 def test_nobody_sees_what_was_sent(start: Start, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str],

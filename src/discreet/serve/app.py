@@ -18,11 +18,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet import __version__
 from discreet.core.records import Estimate
+from discreet.serve.admission import Admission
 from discreet.serve.doors import agentgateway, check, litellm, openai, presidio
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, Keyring, allowed
-from discreet.serve.limits import STATUSES, Error, LimitsMiddleware, Rate, RefusedError, refuse
+from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
 from discreet.serve.workers import Workers
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
 
     from discreet.serve.queue.tickets import Queue
     from discreet.serve.queue.webhook import Announcer
-
-FREE = ("/health/", "/metrics", "/console")
-"""Paths that neither count as open requests nor are refused while answers wait."""
-
 
 class Health(BaseModel):
     """Whether the service is ready, and what is not: codes."""
@@ -99,14 +96,12 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
                   responses={status: {"model": Error, "description": STATUSES[status]}
                              for status in (400, 405, 408, 413, 429, 500)})
     app.state.gate, app.state.settings, app.state.keyring = gate, settings, keyring
-    app.state.rate, app.state.draining = Rate(settings.limits.per_minute), False
+    app.state.draining = False
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    limits = settings.limits
-    app.add_middleware(LimitsMiddleware, body_bytes=limits.body_bytes, body_s=limits.body_s,
-                       requests=limits.requests, full=lambda: workers.waiting >= limits.waiting, free=FREE,
-                       local=settings.no_auth)
+    app.add_middleware(Admission, keyring=keyring, limits=settings.limits, rate=gate.rate,
+                       waiting_of=workers.waiting_of)
     app.add_middleware(Catch, telemetry=telemetry)
     _add_health(app, gate)
     for door in (openai.router(gate, upstream), litellm.router(gate), agentgateway.router(gate), check.router(gate),

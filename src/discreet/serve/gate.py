@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,8 +16,9 @@ from discreet.core.records import Answer, Code
 from discreet.guard.conversation import Told, Turn
 from discreet.guard.guard import Judgement
 from discreet.serve.conversations import Conversations, Memories, Remembered
+from discreet.serve.fair import length_of
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError
+from discreet.serve.limits import Rate, RefusedError
 from discreet.serve.settings import Settings
 from discreet.serve.shadow import EVENT, facts_of
 from discreet.serve.telemetry import Telemetry
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 Act = Literal["pass", "block", "pending", "failed"]
 POLL_S = 0.25
+UNIT = 4_000
+"""Characters that count as one answer in the rate of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Gate:
         self.settings, self.workers, self.queue = settings, workers, queue
         self.telemetry = telemetry or Telemetry()
         self.conversations, self.withheld = Conversations(settings), Memories(settings)
+        self.rate = Rate(settings.limits.per_minute)
 
     async def decide(self, caller: Caller, guard: str, answers: Sequence[Answer], *,
                      payload: Mapping[str, Any] | None = None, door: str, conversation: str | None = None,
@@ -80,6 +85,7 @@ class Gate:
         answer that restates one which was withheld from the caller, the conversation or the `user` is an abstention.
         """
         asked = Asked(caller, guard, door, uuid4().hex, conversation, user)
+        self.rate.add(caller.id, sum(map(units_of, answers)) - 1)  # One was counted when the request came.
         if conversation is None:
             return await self._decide(asked, answers, payload, None)
         async with self.conversations.turn((caller.id, guard, conversation)) as remembered:
@@ -92,9 +98,9 @@ class Gate:
         with self.telemetry.tracing.span("discreet.decide", guard=guard, door=asked.door, request=asked.request,
                                          answers=len(answers)) as span:
             if remembered is None:
-                judgements = tuple(await asyncio.gather(*(self._judge(guard, one) for one in answers)))
+                judgements = tuple(await asyncio.gather(*(self._judge(asked, one) for one in answers)))
             else:
-                turns = await self._turns(guard, answers, remembered.told)
+                turns = await self._turns(asked, answers, remembered.told)
                 judgements = tuple(one.judgement for one in turns)
             judgements = await self._restated(asked, answers, judgements)
             code, worst = worst_of(judgements)
@@ -141,15 +147,16 @@ class Gate:
         self.telemetry.event(EVENT, {"request": asked.request, "caller": asked.caller.id, "guard": asked.guard,
                                      "door": asked.door, **facts})
 
-    async def _turns(self, guard: str, answers: Sequence[Answer], told: Told) -> list[Turn]:
+    async def _turns(self, asked: Asked, answers: Sequence[Answer], told: Told) -> list[Turn]:
         """Answers that go out together, each with what those before it tell."""
         turns: list[Turn] = []
         for one in answers:
-            if (failed := self._too_long(guard, one)) is not None:
+            if (failed := self._too_long(asked.guard, one)) is not None:
                 turns.append(Turn(failed, told, told))
             else:
-                with self.telemetry.timed(guard):
-                    turns.append(await self.workers.judge_turn(guard, one, told, self.conversations.expires_s))
+                with self.telemetry.timed(asked.guard):
+                    turns.append(await self.workers.judge_turn(asked.guard, one, told, self.conversations.expires_s,
+                                                               asked.caller.id))
             told = turns[-1].shown
         return turns
 
@@ -159,11 +166,11 @@ class Gate:
         return self.workers.failed(guard, answer.id, f"{length:,} characters are over the limit of "
                                    f"{self.settings.limits.text_chars:,}")
 
-    async def _judge(self, guard: str, answer: Answer) -> Judgement:
-        if (failed := self._too_long(guard, answer)) is not None:
+    async def _judge(self, asked: Asked, answer: Answer) -> Judgement:
+        if (failed := self._too_long(asked.guard, answer)) is not None:
             return failed
-        with self.telemetry.timed(guard):
-            return await self.workers.judge(guard, answer)
+        with self.telemetry.timed(asked.guard):
+            return await self.workers.judge(asked.guard, answer, asked.caller.id)
 
     async def _open(self, caller: Caller, guard: str, code: Code, answers: Sequence[Answer],
                     judgements: Sequence[Judgement], worst: Judgement | None,
@@ -262,10 +269,9 @@ def not_judged(code: str = "privacy/not_judged", what: str = "the answer") -> Re
     return RefusedError(503, code, f"the guard could not judge {what}; come again", {"Retry-After": "5"})
 
 
-def length_of(answer: Answer) -> int:
-    """Characters of an answer with everything that is read with it."""
-    return (len(answer.answer) + len(answer.question or "") + len(answer.user_words or "")
-            + sum(map(len, answer.sources)) + sum(len(turn.text) for turn in answer.conversation))
+def units_of(answer: Answer) -> int:
+    """For how many answers one counts in the rate of a key."""
+    return max(1, math.ceil(length_of(answer) / UNIT))
 
 
 def question_of(answer: Answer) -> str | None:

@@ -9,7 +9,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -47,6 +47,8 @@ class Caller:
 LOCAL = Caller("local", "operator", declares=True)
 """Everybody, where a service on the loopback asks for no key."""
 RESERVED = (LOCAL.id, "discreet")
+CALLER = "discreet.caller"
+"""Where the scope of a request says who asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,31 +221,16 @@ _BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Author
 _HEADER = APIKeyHeader(name="x-api-key", auto_error=False, scheme_name="header")
 
 
-def allowed(*roles: Role) -> Callable[..., Caller]:
-    """A dependency that gives the Caller of a request; refuses with 401 without a key, 403 for another role, and 429
-    over the rate of a key. `app.state` holds `keyring` (None: no key is asked for) and `rate`."""
-    # Plain function: FastAPI runs it in a thread, for the file of keys may be read.
-    def found(request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
-              header: Annotated[str | None, Security(_HEADER)]) -> Caller:
-        caller = caller_of(request.app, bearer.credentials if bearer is not None else header)
+def allowed(*roles: Role) -> Callable[..., Coroutine[Any, Any, Caller]]:
+    """A dependency that gives the Caller whom `Admission` let in; refuses with 403 for another role."""
+    async def found(request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
+                    header: Annotated[str | None, Security(_HEADER)]) -> Caller:
+        caller: Caller = request.scope[CALLER]
         if caller.role not in roles:
             raise RefusedError(403, "forbidden", f"the key's role is {caller.role}; expected {' or '.join(roles)}")
-        request.app.state.rate.count(caller.id)
         return caller
 
     return found
-
-
-def caller_of(app: Any, token: str | None) -> Caller:
-    """Whose token it is; the local operator where the service asks for no key. Raises RefusedError with 401."""
-    keyring: Keyring | None = app.state.keyring
-    if keyring is None:
-        return LOCAL
-    caller = None if not token else keyring.caller(token)
-    if caller is None:
-        raise RefusedError(401, "unauthorised", f"{'no' if not token else 'an unknown'} key was given; expected "
-                           "Authorization: Bearer <key>", {"WWW-Authenticate": "Bearer"})
-    return caller
 
 
 CallerOf = Annotated[Caller, Depends(allowed("caller", "operator"))]

@@ -94,9 +94,12 @@ class Limits(_Part):
     text_chars: int = Field(100_000, ge=100, description="Characters of one answer with its question, sources and "
                                                          "conversation.")
     texts: int = Field(64, ge=1, description="Answers in one request.")
-    requests: int = Field(256, ge=1, description="Requests that a process holds open at doors; 429 beyond.")
-    waiting: int = Field(64, ge=1, description="Answers that may wait for a worker of a process; 429 beyond.")
-    per_minute: int | None = Field(None, ge=1, description="Requests of one key in a minute and process; 429 beyond.")
+    requests: int = Field(256, ge=1, description="Requests that a process holds open at doors, one key as many as are "
+                                                 "left free; 429 beyond.")
+    waiting: int = Field(64, ge=1, description="Answers of one key that may wait for a worker of a process; 429 "
+                                                "beyond.")
+    per_minute: int | None = Field(3_000, ge=1, description="Answers of one key in a minute and process, each started "
+                                                            "4,000 characters counted as one; 429 beyond.")
 
 
 class Upstream(_Part):

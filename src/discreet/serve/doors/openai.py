@@ -31,7 +31,8 @@ from discreet.serve.doors.declared import (
     with_header,
 )
 from discreet.serve.doors.upstream import Upstream, malformed
-from discreet.serve.gate import Gate, Outcome, details, length_of, not_judged
+from discreet.serve.fair import length_of
+from discreet.serve.gate import Gate, Outcome, details, not_judged
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import RefusedError, answers_of
 from discreet.serve.telemetry import crash

@@ -180,3 +180,8 @@ def test_every_status_of_every_route_is_documented(start: Start) -> None:
             assert "500" in about["responses"], (path, method)
             if path.startswith("/v1/check"):
                 assert {"200", "400", "401", "403", "404", "408", "413", "422", "429", "503"} <= set(about["responses"])
+
+
+def test_there_is_no_door_for_hooks_that_show_a_part_of_the_answer(start: Start) -> None:
+    hook = {"input_type": "response", "texts": [SAFE]}
+    assert start().ask("/beta/litellm_basic_guardrail_api", hook).status_code == 404

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet import __version__
 from discreet.core.records import Estimate
 from discreet.serve.admission import Admission
-from discreet.serve.doors import agentgateway, check, litellm, openai, presidio
+from discreet.serve.doors import agentgateway, check, openai, presidio
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, Keyring, allowed
@@ -104,8 +104,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
                        waiting_of=workers.waiting_of)
     app.add_middleware(Catch, telemetry=telemetry)
     _add_health(app, gate)
-    for door in (openai.router(gate, upstream), litellm.router(gate), agentgateway.router(gate), check.router(gate),
-                 presidio.router(gate)):
+    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), presidio.router(gate)):
         app.include_router(door)
     if gate.queue is not None and settings.queue is not None:
         from discreet.serve.console.routes import Console

@@ -88,9 +88,9 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts a service: `start(mode="observe", workers_class=None, …settings)`."""
     running: list[TestClient] = []
 
-    def started(real: bool = False, bound: str | None = None, transport: Any = None, **given: Any) -> Service:
+    def started(real: bool = False, bound: tuple[str, ...] = (), transport: Any = None, **given: Any) -> Service:
         keys = tmp_path / f"keys{len(running)}.json"
-        tokens = {role: add_key(keys, role, bound if role == "caller" else None, role)[1]
+        tokens = {role: add_key(keys, role, bound if role == "caller" else (), role)[1]
                   for role in ("caller", "reviewer", "operator")}
         given = {"guards": {"medical": {"domain": "medical"}}, "keys": keys, "workers": 1, **given}
         if given.get("no_auth"):

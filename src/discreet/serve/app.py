@@ -67,7 +67,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     gate = Gate(settings, workers, _queue_of(settings), telemetry)
     announcer = _announcer_of(settings, gate.queue)
     upstream = None if settings.upstream is None else Upstream(settings, telemetry, transport)
-    keyring = None if settings.keys is None else Keyring(settings.keys)
+    keyring = None if settings.keys is None else Keyring(settings.keys, settings.default)
     if keyring is not None:
         keyring.keys()
 

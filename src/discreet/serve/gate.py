@@ -214,29 +214,30 @@ class Gate:
     def route(self, caller: Caller, model: str | None, path: str | None) -> str:
         """Which guard judges: that of the path, of the caller's key, of the model's name, or the default.
 
-        Raises RefusedError: 404 for an unknown one, or none at all; 403 where the key is bound to another.
+        Only guards of the key are used. Raises RefusedError: 404 for an unknown one, or none at all; 403 for one that
+        is not the key's.
         """
         guards = self.settings.guards
         if path is not None and path not in guards:
             raise RefusedError(404, "unknown_guard", "there is no guard of that name; expected one of "
                                f"{', '.join(guards)}")
-        if caller.guard is not None:
-            if caller.guard not in guards:
-                raise RefusedError(403, "forbidden", f"the key is bound to the guard {caller.guard!r}, which is not "
-                                   "served")
-            if path not in (None, caller.guard):
-                raise RefusedError(403, "forbidden", f"the key is bound to the guard {caller.guard!r}")
-            return caller.guard
-        if path is not None:
-            return path
-        if model is not None:
-            for name, guard in guards.items():
-                if any(fnmatchcase(model, pattern) for pattern in guard.models):
-                    return name
-        if self.settings.default is None:
-            raise RefusedError(404, "unknown_guard", "no guard judges this model, and there is no default_guard; name "
-                               f"one of {', '.join(guards)} in the path")
-        return self.settings.default
+        mine = [name for name in guards if caller.may_use(name)]
+        if path is not None and path not in mine:
+            raise RefusedError(403, "forbidden", f"the key may not use the guard {path!r}; expected one of its own: "
+                               f"{', '.join(mine) or 'none'}")
+        if not mine:
+            raise RefusedError(403, "forbidden", "the key may use no guard that is served; expected a key that was "
+                               "made with --guard, or a default_guard")
+        if path is not None or len(mine) == 1:
+            return path or mine[0]
+        fits = [name for name in mine if model is not None
+                and any(fnmatchcase(model, pattern) for pattern in guards[name].models)]
+        if self.settings.default in mine:
+            fits.append(str(self.settings.default))
+        if not fits:
+            raise RefusedError(404, "unknown_guard", "no guard of the key judges this model, and there is no "
+                               f"default_guard; name one of {', '.join(mine)} in the path")
+        return fits[0]
 
     async def ticket(self, id: str, caller: Caller, wait_s: float = 0) -> TicketState:  # noqa: A002
         """The state of a caller's own ticket, as soon as it is no longer pending or `wait_s` are over.

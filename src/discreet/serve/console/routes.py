@@ -97,9 +97,7 @@ class Console:
         if self._keyring is None:
             return LOCAL if name == LOCAL.id else None
         try:
-            keys = self._keyring.keys()
-            return next((key.caller for key in keys
-                         if key.id == name and compare_digest(key.sha256[:16], mark)), None)
+            return self._keyring.caller_named(name, mark)
         except InputError:  # A file of keys that cannot be read lets nobody in.
             return None
 
@@ -268,13 +266,13 @@ class Console:
 
     async def _statistics(self, request: Request, session: Session) -> Response:
         found = await run_in_threadpool(reviewing, self._queue.database, self._clock() - DAYS * 86_400,
-                                        session.caller.guard)
+                                        session.caller.guards)
         return self._html(request, session, "statistics", page="statistics", found=found, days=DAYS)
 
     async def _audit(self, request: Request, session: Session) -> Response:
         ticket = request.query_params.get("ticket", "").strip()
         before = number_of(request.query_params.get("before", ""))
-        rows = await run_in_threadpool(audit_rows, self._queue.database, ticket or None, session.caller.guard,
+        rows = await run_in_threadpool(audit_rows, self._queue.database, ticket or None, session.caller.guards,
                                        before if before > 0 else None, SHOWN + 1)
         more = None
         if len(rows) > SHOWN:

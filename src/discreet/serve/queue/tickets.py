@@ -118,7 +118,8 @@ class Queue(Store):
                 payload = None  # its key is destroyed: it was released and may no longer be fetched
         return TicketState(row["id"], status, row["version"], row["deadline"], payload)
 
-    def tickets(self, *, status: str = "pending", guard: str | None = None, limit: int = 50) -> list[TicketRow]:
+    def tickets(self, *, status: str = "pending", guards: Sequence[str] | None = None,
+                limit: int = 50) -> list[TicketRow]:
         """Tickets by deadline, the nearest first.
 
         `status` is as stored ("pending", "decided", "released", "blocked", "expired"), or "recheck".
@@ -126,7 +127,7 @@ class Queue(Store):
         c = tickets.c
         wanted = select(tickets).order_by(c.deadline, c.id).limit(max(1, min(limit, 500)))
         wanted = wanted.where(c.recheck == "open" if status == "recheck" else c.status == status)
-        wanted = wanted if guard is None else wanted.where(c.guard == guard)
+        wanted = wanted if guards is None else wanted.where(c.guard.in_(guards))
         if status == "pending":
             wanted = wanted.where(c.deadline > self.clock())
         with self.database.reading() as connection:

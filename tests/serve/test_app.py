@@ -122,6 +122,16 @@ def test_an_abstention_becomes_a_ticket_that_its_caller_can_fetch(start: Start, 
     assert (found["status"], found["payload"]) == ("released", {"texts": [SAFE, UNDECIDED]})
 
 
+def test_tickets_of_a_removed_key_stay_closed_to_a_new_key_of_its_name(start: Start, tmp_path: Path) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
+    ticket = service.ask("/v1/check", {"text": UNDECIDED, "review": True}).json()["ticket"]
+    assert service.ask(f"/v1/tickets/{ticket}").status_code == 200
+    file = service.app.state.settings.keys
+    remove_key(file, "caller")
+    service.tokens["caller"] = add_key(file, "caller", (), "caller")[1]
+    assert service.ask(f"/v1/tickets/{ticket}").status_code == 404
+
+
 def test_the_console_shows_the_queue_and_the_load(start: Start, tmp_path: Path) -> None:
     service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
     for text in (SAFE, SAFE, SAFE, UNDECIDED):

@@ -103,14 +103,18 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     app.add_middleware(Admission, keyring=keyring, limits=settings.limits, rate=gate.rate,
                        waiting_of=workers.waiting_of)
     app.add_middleware(Catch, telemetry=telemetry)
+    if settings.trusted_proxies:
+        from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[str(one) for one in settings.trusted_proxies])
     _add_health(app, gate)
     for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), presidio.router(gate)):
         app.include_router(door)
-    if gate.queue is not None and settings.queue is not None:
+    if gate.queue is not None:
         from discreet.serve.console.routes import Console
 
-        app.mount("/console", Console(gate.queue, keyring, workers.judge, key_folder=settings.queue.key_folder,
-                                      load=lambda: _load(gate)).app())
+        app.mount("/console", Console(gate.queue, keyring, workers.judge, load=lambda: _load(gate),
+                                      note=telemetry.event).app())
     return app
 
 

@@ -88,7 +88,7 @@ class Gate:
         self.rate.add(caller.id, sum(map(units_of, answers)) - 1)  # One was counted when the request came.
         if conversation is None:
             return await self._decide(asked, answers, payload, None)
-        async with self.conversations.turn((caller.id, guard, conversation)) as remembered:
+        async with self.conversations.turn((caller.owner, guard, conversation)) as remembered:
             return await self._decide(asked, answers, payload, remembered)
 
     async def _decide(self, asked: Asked, answers: Sequence[Answer], payload: Mapping[str, Any] | None,
@@ -135,7 +135,7 @@ class Gate:
     async def _restated(self, asked: Asked, answers: Sequence[Answer], alone: Sequence[Judgement]
                         ) -> tuple[Judgement, ...]:
         """The judgements with what was withheld before."""
-        judgements = await self.withheld.judge(asked.caller.id, asked.guard, answers, alone,
+        judgements = await self.withheld.judge(asked.caller.owner, asked.guard, answers, alone,
                                                conversation=asked.conversation, user=asked.user)
         if restated := sum(one is not other for one, other in zip(alone, judgements, strict=True)):
             self.telemetry.metrics.restated.labels(asked.guard).inc(restated)
@@ -183,8 +183,8 @@ class Gate:
             assert worst is not None
             own = await asyncio.to_thread(lambda: request_of(answers[0]).of("user"))
             return await asyncio.to_thread(
-                self.queue.open, caller=caller.id, guard=guard, code=code, policy=worst.verdict.policy,
-                texts=[one.answer for one in answers], question=question_of(answers[0]),
+                self.queue.open, caller=caller.id, mark=caller.mark, guard=guard, code=code,
+                policy=worst.verdict.policy, texts=[one.answer for one in answers], question=question_of(answers[0]),
                 user_words="\n\n".join(own),
                 verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
                 findings=findings, payload=payload)
@@ -256,7 +256,7 @@ class Gate:
         if self.queue is None:
             raise RefusedError(404, "unknown_ticket", "there is no review queue here; see docs/serve.md")
         try:
-            return await asyncio.to_thread(self.queue.state, id, caller.id)
+            return await asyncio.to_thread(self.queue.state, id, caller.id, caller.mark)
         except NotFoundError:
             raise RefusedError(404, "unknown_ticket", "there is no such ticket of this key") from None
         except Exception as error:

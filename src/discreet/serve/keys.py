@@ -44,6 +44,13 @@ class Caller:
     guards: tuple[str, ...] | None = ()
     prompts: Prompts = AUTO
     declares: bool = False
+    mark: str = ""
+    """Which key of that id it is: another key that is made under a removed name has another mark."""
+
+    @property
+    def owner(self) -> str:
+        """The key in the memory of conversations and withheld answers."""
+        return f"{self.id}:{self.mark}"
 
     def may_use(self, guard: str) -> bool:
         """Whether a guard, and its tickets, are the key's."""
@@ -78,10 +85,16 @@ class Key:
         """What the application sends as user messages."""
         return Prompts(self.user_messages, self.templates)
 
+    @property
+    def mark(self) -> str:
+        """What tells the key from others of its name: a part of its hash."""
+        return self.sha256[:16]
+
     def caller(self, default: str | None) -> Caller:
         """Who asks with this key, where `default` is the default guard."""
         guards = self.guards or (() if default is None else (default,))
-        return Caller(self.id, self.role, None if EVERY in guards else guards, self.prompts, self.declares)
+        return Caller(self.id, self.role, None if EVERY in guards else guards, self.prompts, self.declares,
+                      self.mark)
 
 
 class Keyring:
@@ -121,7 +134,7 @@ class Keyring:
     def caller_named(self, name: str, mark: str) -> Caller | None:
         """Who holds the key of that name, while it is the one of that mark. Raises as `keys`."""
         return next((key.caller(self._default) for key in self.keys()
-                     if key.id == name and hmac.compare_digest(key.sha256[:16], mark)), None)
+                     if key.id == name and hmac.compare_digest(key.mark, mark)), None)
 
 
 def add_key(file: Path, role: Role, guards: Sequence[str] = (), name: str | None = None, *, prompts: Prompts = AUTO,

@@ -85,8 +85,9 @@ class Desk:
             ("clinic", "caller", "*"), ("lena", "reviewer", "legal"))}
         self.judged: list[str] = []
         self.load: list[dict[str, Any]] = []
-        console = Console(self.queue, Keyring(self.file, None), self.judge, key_folder=folder / "keys",
-                          load=lambda: self.load, clock=self.clock)
+        self.noted: list[tuple[str, dict[str, Any]]] = []
+        console = Console(self.queue, Keyring(self.file, None), self.judge, load=lambda: self.load, clock=self.clock,
+                          note=lambda event, facts: self.noted.append((event, dict(facts))))
         self.console = console.app()
         self.app = Starlette(routes=[Mount("/console", self.console)])
 

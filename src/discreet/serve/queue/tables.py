@@ -35,6 +35,7 @@ tickets = Table(
     "tickets", metadata,
     Column("id", String(32), primary_key=True),
     Column("caller", String(200), nullable=False),
+    Column("caller_mark", String(16), nullable=False),  # which key of that name
     Column("guard", String(200), nullable=False),
     Column("code", String(60), nullable=False),
     Column("policy", String(400), nullable=False),
@@ -86,6 +87,15 @@ deliveries = Table(
     Column("next_at", Float),  # null once it arrived, or was given up
     Column("arrived", Float),
     Index("deliveries_due", "next_at"),
+)
+
+sessions = Table(
+    "sessions", metadata,
+    Column("id", String(64), primary_key=True),  # the SHA-256 of what the cookie holds
+    Column("key_id", String(200), nullable=False),
+    Column("key_mark", String(16), nullable=False),
+    Column("ends", Float, nullable=False),
+    Index("sessions_by_end", "ends"),
 )
 
 _WRITES = "discreet_writes"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.serve.conftest import BREAKS, DIRECT, LITIGATOR, SAFE, UNDECIDED, Start
 
+from discreet.serve.health import PROBED_S
 from discreet.serve.keys import add_key, remove_key
 from discreet.serve.presets import presets
 
@@ -28,10 +31,24 @@ def test_readiness_is_the_workers_keys_and_queue(start: Start, tmp_path: Path) -
     for more in ("-wal", "-shm"):
         (tmp_path / f"queue.db{more}").unlink(missing_ok=True)
     service.app.state.settings.keys.rename(tmp_path / "moved.json")
+    time.sleep(PROBED_S)
     response = service.ask("/health/ready")
     assert response.status_code == 503
     assert response.json() == {"ready": False, "missing": ["workers", "keys", "queue"]}
     assert service.ask("/health/live").status_code == 200
+
+
+def test_a_database_that_is_locked_for_writers_is_not_ready(start: Start, tmp_path: Path) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
+    with closing(sqlite3.connect(tmp_path / "queue.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        response = service.ask("/health/ready")
+        assert (response.status_code, response.json()["missing"]) == (503, ["queue"])
+        started = time.monotonic()
+        assert service.ask("/health/ready").status_code == 503
+        assert time.monotonic() - started < 0.5
+    time.sleep(PROBED_S)
+    assert service.ask("/health/ready").status_code == 200
 
 
 @pytest.mark.parametrize("role", ["nobody", "reviewer"])

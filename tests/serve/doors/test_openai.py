@@ -193,6 +193,23 @@ def test_refusals_of_the_model_keep_their_status_and_code_and_lose_their_words(p
     assert MARK not in response.text + service.log.getvalue()
 
 
+def test_the_code_of_a_refusal_is_no_text(proxy: Proxy) -> None:
+    for name in ("code", "type"):
+        service, _ = proxy(JSONResponse({"error": {name: "Jane.Roe.has.HIV"}}, 400))
+        response = service.ask("/v1/chat/completions", ASK)
+        assert response.status_code == 400
+        assert "Jane" not in response.text + service.log.getvalue()
+
+
+@pytest.mark.parametrize("delta", [{}, {"content": "", "role": "assistant"}])
+def test_a_usage_chunk_with_a_choice_is_no_error(proxy: Proxy, delta: Any) -> None:
+    last = {"choices": [{"index": 0, "delta": delta, "finish_reason": "eos", "logprobs": []}],
+            "usage": {"total_tokens": 7}}
+    service, _ = proxy(events([*chunks(SAFE)[:-1], last]))
+    response = service.ask("/v1/chat/completions", {**ASK, "stream": True})
+    assert (response.status_code, told(response)) == (200, SAFE)
+
+
 @pytest.mark.parametrize(("error", "status"), [(httpx.ConnectError(MARK), 502), (httpx.ReadTimeout(MARK), 504),
                                                (httpx.RemoteProtocolError(MARK), 502)])
 def test_a_network_that_fails(start: Start, error: Exception, status: int) -> None:

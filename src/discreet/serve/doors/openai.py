@@ -129,7 +129,8 @@ class Proxied:
         try:
             if isinstance(choices := found.get("choices"), list) and len(choices) > self.gate.settings.limits.texts:
                 raise chat.MalformedError("too_many_choices")
-            return chat.cleaned(found, frozenset(name for name in names if isinstance(name, str)))
+            return chat.cleaned(found, frozenset(name for name in names if isinstance(name, str)),
+                                str(self.body["model"]))
         except chat.MalformedError as error:
             raise self.upstream.counted(malformed(str(error))) from None
 

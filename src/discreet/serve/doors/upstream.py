@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.serve.doors.chat import Assembly, Json, MalformedError
+from discreet.serve.doors.assembly import Assembly
+from discreet.serve.doors.chat import Json, MalformedError
 from discreet.serve.limits import RefusedError
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import Telemetry
@@ -16,7 +16,13 @@ from discreet.serve.telemetry import Telemetry
 if TYPE_CHECKING:
     import httpx
 
-_WORD = re.compile(r"[a-z0-9_.-]{1,60}", re.IGNORECASE)
+CODES = frozenset({
+    "context_length_exceeded", "string_above_max_length", "invalid_request_error", "invalid_value", "invalid_type",
+    "unsupported_parameter", "unsupported_value", "missing_required_parameter", "unknown_parameter", "content_filter",
+    "model_not_found", "not_found_error", "request_too_large", "rate_limit_exceeded", "rate_limit_error",
+    "insufficient_quota", "overloaded_error", "server_error", "invalid_api_key", "BadRequestError", "NotFoundError",
+    "exceed_context_size_error"})
+"""Codes of errors that are passed on; any other may be a text."""
 PASSED_ON = (400, 404, 413, 422, 429)
 """What the caller can mend; other refusals of the upstream are ours to answer for."""
 
@@ -99,7 +105,7 @@ class Upstream:
         try:
             said = json.loads(b"".join([part async for part in _bytes(response, 100_000)]))["error"]
             code = next(said[name] for name in ("code", "type") if isinstance(said.get(name), str)
-                        and _WORD.fullmatch(said[name]))
+                        and said[name] in CODES)
         except (httpx.HTTPError, MalformedError, ValueError, KeyError, TypeError, AttributeError, StopIteration,
                 RecursionError):
             code = "no code"

@@ -212,3 +212,9 @@ def test_every_status_of_every_route_is_documented(start: Start) -> None:
 def test_there_is_no_door_for_hooks_that_show_a_part_of_the_answer(start: Start) -> None:
     hook = {"input_type": "response", "texts": [SAFE]}
     assert start().ask("/beta/litellm_basic_guardrail_api", hook).status_code == 404
+
+
+def test_the_root_says_what_this_is_without_a_key(start: Start) -> None:
+    response = start().ask("/", role="nobody")
+    assert response.status_code == 200
+    assert (response.json()["service"], response.json()["console"]) == ("discreet", None)

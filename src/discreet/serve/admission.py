@@ -21,7 +21,7 @@ from discreet.serve.limits import Rate, RefusedError, busy, refuse
 from discreet.serve.settings import Limits, is_loopback
 
 OPEN = ("/health/", "/console", "/openapi.json")
-"""Beginnings of paths without a key."""
+"""Beginnings of paths without a key; `/` is another."""
 UNCOUNTED = "/metrics"
 """A path with a key that is served however much is open."""
 SIGN_IN = "/console/sign-in"
@@ -68,10 +68,10 @@ class Admission:
         most, seconds = self._limits.body_bytes, self._limits.body_s
         if scope["path"] == SIGN_IN:
             most, seconds = SIGN_IN_BYTES, SIGN_IN_S
-        counted = not scope["path"].startswith((*OPEN, UNCOUNTED))
+        counted = not _is_open(scope["path"]) and scope["path"] != UNCOUNTED
         try:
             self._check_headers(scope, most)
-            if not scope["path"].startswith(OPEN):
+            if not _is_open(scope["path"]):
                 scope[CALLER] = await self._caller(scope)
             if counted:
                 self._count(scope[CALLER].id, scope["method"])
@@ -157,6 +157,10 @@ class _Body:
             self.refused = _too_large(self._most)
             raise self.refused
         return message
+
+
+def _is_open(path: str) -> bool:
+    return path == "/" or path.startswith(OPEN)
 
 
 def _values(scope: Scope, wanted: bytes) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, allowed
@@ -23,6 +23,16 @@ class Health(BaseModel):
 
     ready: bool
     missing: list[str] = []
+
+
+class About(BaseModel):
+    """What answers at this address."""
+
+    service: str = "discreet"
+    what: str = "Judges answers of language models for what identifies a person: POST /v1/check, with a key."
+    api: str = "/openapi.json"
+    health: str = "/health/ready"
+    console: str | None = Field(None, description="Where reviewers work, where there is a review queue.")
 
 
 class Observed(BaseModel):
@@ -68,8 +78,13 @@ class Readiness:
 
 
 def add_health(app: FastAPI, gate: Gate) -> None:
-    """`/health/live`, `/health/ready`, `/metrics` and `/v1/observed`."""
+    """`/`, `/health/live`, `/health/ready`, `/metrics` and `/v1/observed`."""
     readiness = Readiness(app, gate)
+
+    @app.get("/", tags=["health"])
+    async def about() -> About:
+        """What this is, and where to go on."""
+        return About(console="/console/" if gate.queue is not None else None)
 
     @app.get("/health/live", tags=["health"])
     async def live() -> Health:

@@ -81,6 +81,22 @@ class Moderation(BaseModel):
     model: str | None = Field(None, max_length=200)
 
 
+class Model(BaseModel):
+    """A model behind the proxy."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "upstream"
+
+
+class Models(BaseModel):
+    """The models behind the proxy."""
+
+    object: Literal["list"] = "list"
+    data: list[Model]
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What goes to the caller."""
@@ -198,6 +214,12 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
     if upstream is None:
         return routes
     statuses = answers_of(404, 502, 504)
+
+    @routes.get("/v1/models", responses=statuses, response_model=Models)
+    @routes.get("/guards/{guard}/v1/models", responses=statuses, response_model=Models)
+    async def models(caller: CallerOf) -> Models:
+        """The names of the models behind the proxy, as the upstream lists them; nothing else of the list is passed."""
+        return Models(data=[Model(id=name) for name in await upstream.models()])
 
     @routes.post("/v1/chat/completions", responses=statuses, response_model=None)
     async def completions(body: Annotated[Completion, Body()], caller: CallerOf, request: Request,

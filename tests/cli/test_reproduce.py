@@ -206,7 +206,8 @@ def test_ppe_plans_without_a_run(cli: Cli) -> None:
 def test_ppe_puts_the_roles_of_two_calls_side_by_side(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "run"
     for roles in ((), ("--roles", "paper")):
-        ended = cli("reproduce", "ppe", "--corpora", "law", "--texts", 50, "--table", "VII", *roles, "--out", out)
+        ended = cli("reproduce", "ppe", "--corpora", "law", "--texts", 50, "--table", "VII", *roles, "--out", out,
+                    "--quiet")
         assert ended.code == 0, ended.err
     record = result(out)
     assert record["provenance"]["roles"] == ["strict", "paper"]

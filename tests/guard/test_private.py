@@ -24,8 +24,9 @@ CASES = "A court weighs the wishes of children over twelve. A litigator may be h
 
 def attributes(text: str, subject: Subject, person: str = "r1") -> list[Attribute]:
     told = [("age", "52-year-old"), ("occupation", "litigator"), ("place", "Omaha"), ("family", "two children")]
-    return [Attribute(kind, quote, subject, person, text.index(quote), text.index(quote) + len(quote), "read", False, 0.9)
-            for kind, quote in told if quote in text]
+    at = [(kind, quote, text.index(quote)) for kind, quote in told if quote in text]
+    return [Attribute(kind, quote, subject, person, start, start + len(quote), "read", False, 0.9)
+            for kind, quote, start in at]
 
 
 def seen(*spans: Span) -> Seen:

@@ -42,7 +42,8 @@ _FRAME = "An invented example: "
 READER = True
 """Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
-_APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
+_APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
+                      r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
 """What stands between a name and the office that its bearer holds."""
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
 _SURE = 0.9

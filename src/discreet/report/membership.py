@@ -33,7 +33,7 @@ PARTS = {"Every attack": (charts.attacks,), "At few false accusations": (charts.
 LABEL_FREE = ("confidence", "entropy")
 MOST_NAMED = 3
 """Leaking parts that a headline names."""
-NOT_IN_TERMINAL = ("members + others", "difference", "would take more")
+NOT_IN_TERMINAL = ("members + others", "difference", "would take more", "TPR at 1% FPR")
 """Columns that the page has: a terminal is narrow."""
 
 

@@ -5,9 +5,10 @@ neutral or population references, and the global loss where there are none; it i
 part (`discreet.audit.membership.parts`). *Fail*: some part exceeds its tolerance. *Pass*: every part is within its
 tolerance, a control model was attacked too and is clean in every part, no other attack exceeds the tolerance, and the
 audit had the power to find a leak: planted records were detected, or, where none were planted, the sample finds a leak
-of the size of the tolerance with power .8 and the model learned something. Parts that were excluded before scores were read are named.
-Only designs in which a random draw decided membership can pass or fail; sets that differ by themselves take the verdict
-away. A draw that the run made itself is known to be random, so texts that differ after it contradict nothing.
+of the size of the tolerance with power .8 and the model learned something. Parts that were excluded before scores
+were read are named. Only designs in which a random draw decided membership can pass or fail; sets that differ by
+themselves take the verdict away. A draw that the run made itself is known to be random, so texts that differ after it
+contradict nothing.
 """
 
 from __future__ import annotations

@@ -113,11 +113,12 @@ class PartFinding(Part):
 
 def check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
     """UsageError where `excluded` holds a name that is neither a part of the table nor a kind of part that it has."""
-    every = np.arange(len(table.examples))
-    parts = [f"{kind} {value}" for kind, value, _ in _named(every, table)]
-    parts += [BOUNDARY] if table.of_role("selection") else []
-    kinds = {kind for kind, _, _ in _named(every, table)}
-    if unknown := [name for name in excluded if name not in parts and name not in kinds]:
+    if not excluded:
+        return
+    named = [(kind, value) for kind, value, _ in _named(np.arange(len(table.examples)), table)]
+    parts = [f"{kind} {value}" for kind, value in named] + ([BOUNDARY] if table.of_role("selection") else [])
+    known = {*parts, *(kind for kind, _ in named)}
+    if unknown := [name for name in excluded if name not in known]:
         raise UsageError(f"{unknown[0][:40]!r} is no part that can be excluded: expected some of {', '.join(parts)}")
 
 

@@ -129,10 +129,14 @@ def features(spoken: Spoken, facts: Collection[Fact], cues: Cues, records: Recor
 def most(spoken: Spoken, cues: Cues, records: Records, *, sure: bool, another: bool) -> tuple[float, ...]:
     """Features beyond whose log-odds no facts and no records among these texts come: nothing need be read for them."""
     words = records.words.values()
+    weights = dict(zip(FEATURES, fitted().weights, strict=True))
     new = (frozenset[str]().union(*words) - spoken.words) & cues.words
     shown = max((len(spoken.words & one) for one in words), default=0)
-    of_record = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), 0.0)
-    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), _speaks(spoken), 1.0)
+    of_record = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), float(bool(words)))
+    # What facts and records could add; where they could only take away, nothing.
+    of_record = tuple(v if weights[name] > 0 else 0.0 for name, v in zip(FEATURES, of_record, strict=False))
+    classes = float(weights["classes"] > 0)
+    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), _speaks(spoken), classes)
 
 
 def _speaks(spoken: Spoken) -> float:

@@ -60,7 +60,7 @@ def rows(contents: list[Row]) -> Iterator[tuple[Row, list[list[float]], bool]]:
             read = Read.of(spoken.doc, policy.domain, reader=True)
             facts, another = read.facts(policy.counted), is_of_another(spoken)
             values += [list(features(spoken, facts, one, records, sure=sure, another=another)) for one in cues]
-            gate |= described(spoken, read, records, (), policy, asker="unknown", sure=sure and another) is not None
+            gate |= described(spoken, read, records, (), policy, asker="unknown") is not None
         yield {"kind": kind, "case": content["case"], "writer": content["writer"]}, values, gate
 
 

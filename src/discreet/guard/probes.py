@@ -79,7 +79,7 @@ def _probed(spoken: Spoken, sure: bool, records: Records, cues: Sequence[Cues], 
     facts = read.facts(policy.counted)
     if all(model.logit(features(spoken, facts, one, records, sure=sure, another=another)) <= model.tau for one in cues):
         return None
-    return described(spoken, read, records, told, policy, asker=asker, sure=sure and another)
+    return described(spoken, read, records, told, policy, asker=asker)
 
 
 def asks_of_record(sentence: str) -> bool:
@@ -196,14 +196,10 @@ def _is_plain_answer(clause: str) -> bool:
         cues[name].search(clause) for name in ("modal", "for the reader", "hypothetical", "courtesy", "anybody"))
 
 
-def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str,
-              sure: bool) -> tuple[Subject, tuple[str, ...], bool] | None:
+def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str
+              ) -> tuple[Subject, tuple[str, ...], bool] | None:
     """Whom a message describes: subject and classes, with what the answer adds, and whether by an identifier; None
-    where that is nobody, or the asker who has proved to be the person.
-
-    One attribute is enough where the message is `sure` to ask a record about somebody whom its writer does not bring:
-    "the referee who went through rehab" is one person to whoever knows the record.
-    """
+    where that is nobody, or the asker who has proved to be the person."""
     doc = spoken.doc
     found = read.ruled if read.seen is None else (*read.seen, *(a for a in read.ruled if a.subject == "third"))
     persons: dict[Subject, set[tuple[str, str]]] = {}
@@ -223,8 +219,6 @@ def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribut
     if named or max(len(kinds), min(len(persons[who]), len(kinds) + 1)) >= policy.cluster:
         return who, tuple(sorted(kinds)), named
     facts = read.facts(policy.counted)
-    if sure and facts:
-        return who, tuple(sorted(kinds)), False
     near = records.nearest(spoken.words, facts)
     if near is not None and (near[1] >= policy.cluster or (near[1] and near[2] > _SHARED)):
         return "third", tuple(sorted({kind for kind, _ in facts})), False

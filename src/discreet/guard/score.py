@@ -11,6 +11,7 @@ under a policy that counts others, or where the user said one of them or a direc
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,7 @@ from discreet.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import REPEATS, Reading
 from discreet.text.direct.detect import DirectSpan
+from discreet.text.evidence.learned import overlapping
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import TOLD, Seen
 
@@ -163,6 +165,7 @@ class Shown:
 
     attributes: tuple[Attribute, ...]
     seen: Seen | None = None
+    ruled: tuple[Attribute, ...] = ()
     direct: tuple[tuple[DirectSpan, Subject], ...] = ()
     repeats: int = 0
 
@@ -211,17 +214,19 @@ def combined() -> Combined:
 class Parts:
     """Log-odds that somebody has a cluster: by the reader's count of the text as a whole, None where that does not
     speak of what the policy counts; by its count of one person and by their spans, of whom these say most. `best` is
-    what is shown of that person."""
+    what is shown of that person. `sure`: the log-odds of the rules where these are sure of a cluster and the reader
+    neither takes it for anybody's who is not private nor for that of several people."""
 
     text: float | None
     person: float
     spans: float
     best: Cluster | None
+    sure: float | None = None
 
     @property
     def counted(self) -> float:
-        """The higher of the reader's two counts; infinite where they do not speak."""
-        return inf if self.text is None else max(self.text, self.person)
+        """The higher of the reader's two counts; infinite where rules are sure, or the counts do not speak."""
+        return inf if self.sure is not None or self.text is None else max(self.text, self.person)
 
 
 def parts(read: Reading | Shown, policy: Policy) -> Parts:
@@ -243,7 +248,22 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     each += [(odds, least, None) for odds in persons.values()]
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
-    return Parts(text, person, spans, best)
+    rules = score_evidence(read.ruled, policy, fitted())
+    sure = rules.flags(fitted().threshold("conservative")) and not _doubted(rules, read, policy)
+    if sure and (best is None or best.size < policy.cluster):
+        best = rules.best
+    return Parts(text, person, spans, best, rules.logit if sure else None)
+
+
+def _doubted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool:
+    """Whether the reader takes a cluster of the rules for that of somebody who does not count, or of several people."""
+    told = () if rules.best is None else rules.best.attributes
+    kinds = [a for a in read.attributes if a.kind in policy.counted]
+    shared = [a for a, over in zip(kinds, overlapping(kinds, told), strict=True)
+              if any(told[i].kind == a.kind for i in over)]
+    persons = Counter(a.person for a in {(a.person, a.kind, a.value): a for a in shared}.values())
+    return (any(a.subject not in policy.subjects for a in shared)
+            or (len(persons) > 1 and max(persons.values()) < policy.cluster))
 
 
 def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float]:
@@ -259,6 +279,8 @@ def score(read: Reading | Shown, policy: Policy, model: Combined) -> EvidenceSco
     """
     said = parts(read, policy)
     logit, best = model.logit(said), said.best
+    if said.sure is not None:  # Rules that show a cluster are hardly ever wrong, and more words never take it back.
+        logit = max(logit, said.sure)
     if not isfinite(logit):
         raise DetectorError("the scorer", "a score that is no number")
     stated = {a.kind for a in best.attributes} if best is not None else set()

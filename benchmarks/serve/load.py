@@ -206,7 +206,8 @@ def service(options: argparse.Namespace) -> Iterator[Run]:
             "long", options.texts, options.seed)))
         bare, port = free_port(), free_port()
         model = pinned(options.cores_load, sys.executable, "-m", "benchmarks.serve.upstream", str(answers), str(bare))
-        serve = pinned(options.cores_serve, discreet, "serve", "--domain", "medical", "--keys", str(folder / "keys.json"),
+        (folder / "serve.yaml").write_text("limits: {per_minute: null}\n")
+        serve = pinned(options.cores_serve, discreet, "serve", "--config", str(folder / "serve.yaml"), "--domain", "medical", "--keys", str(folder / "keys.json"),
                        "--port", str(port), "--upstream", f"http://127.0.0.1:{bare}/v1", "--workers",
                        str(options.workers), "--processes", str(options.processes))
         urls = {"check": f"http://127.0.0.1:{port}", "proxy": f"http://127.0.0.1:{port}",

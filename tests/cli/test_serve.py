@@ -99,11 +99,11 @@ def serving(tmp_path: Path, *words: str, env: Mapping[str, str] = ENV) -> Iterat
 
 def test_keys_are_added_listed_and_removed(cli: Cli, tmp_path: Path) -> None:
     file = str(tmp_path / "keys.json")
-    token = cli("serve", "key", "add", file, "--name", "app", "--guard", "law").out.strip()
+    token = cli("serve", "key", "add", file, "--name", "app", "--guard", "law", "--guard", "tax").out.strip()
     assert token.startswith("dsk_")
     assert cli("serve", "key", "add", file, "--role", "operator", "--name", "ops").code == 0
     assert [line.partition(";")[0] for line in cli("serve", "key", "list", file).out.splitlines()] == [
-        "app caller law", "ops operator every guard"]
+        "app caller law, tax", "ops operator default guard"]
     assert cli("serve", "key", "remove", file, "app").code == 0
     for words in (("remove", file, "app"), ("add", file, "--role", "root"), ("list", str(tmp_path / "none"))):
         assert cli("serve", "key", *words).code == 2

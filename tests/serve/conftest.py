@@ -43,13 +43,14 @@ class InProcess(Workers):
         self.loaded = self.size
         self.facts = {name: GuardFacts.of(one) for name, one in self.loaded_guards.items()}
 
-    async def judge(self, guard: str, answer: Answer) -> Judgement:
+    async def judge(self, guard: str, answer: Answer, owner: str = "") -> Judgement:
         self.seen.append(answer)
         if BREAKS in answer.answer:
             return self.failed(guard, answer.id, "the worker died")
         return self.loaded_guards[guard].judge(answer)
 
-    async def judge_turn(self, guard: str, answer: Answer, told: Told, expires_s: float) -> Turn:
+    async def judge_turn(self, guard: str, answer: Answer, told: Told, expires_s: float,
+                         owner: str = "") -> Turn:
         if BREAKS in answer.answer:
             return Turn(self.failed(guard, answer.id, "the worker died"), told, told)
         return judge_turn(self.loaded_guards[guard], answer, told, expires_s=expires_s)
@@ -87,9 +88,9 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
     """Starts a service: `start(mode="observe", workers_class=None, …settings)`."""
     running: list[TestClient] = []
 
-    def started(real: bool = False, bound: str | None = None, transport: Any = None, **given: Any) -> Service:
+    def started(real: bool = False, bound: tuple[str, ...] = (), transport: Any = None, **given: Any) -> Service:
         keys = tmp_path / f"keys{len(running)}.json"
-        tokens = {role: add_key(keys, role, bound if role == "caller" else None, role)[1]
+        tokens = {role: add_key(keys, role, bound if role == "caller" else (), role)[1]
                   for role in ("caller", "reviewer", "operator")}
         given = {"guards": {"medical": {"domain": "medical"}}, "keys": keys, "workers": 1, **given}
         if given.get("no_auth"):

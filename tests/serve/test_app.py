@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.serve.conftest import BREAKS, DIRECT, LITIGATOR, SAFE, UNDECIDED, Start
 
+from discreet.serve.health import PROBED_S
 from discreet.serve.keys import add_key, remove_key
-from discreet.serve.limits import Rate, RefusedError
 from discreet.serve.presets import presets
 
 MARK = "zqxcanary@example.org"
@@ -29,10 +31,24 @@ def test_readiness_is_the_workers_keys_and_queue(start: Start, tmp_path: Path) -
     for more in ("-wal", "-shm"):
         (tmp_path / f"queue.db{more}").unlink(missing_ok=True)
     service.app.state.settings.keys.rename(tmp_path / "moved.json")
+    time.sleep(PROBED_S)
     response = service.ask("/health/ready")
     assert response.status_code == 503
     assert response.json() == {"ready": False, "missing": ["workers", "keys", "queue"]}
     assert service.ask("/health/live").status_code == 200
+
+
+def test_a_database_that_is_locked_for_writers_is_not_ready(start: Start, tmp_path: Path) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
+    with closing(sqlite3.connect(tmp_path / "queue.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        response = service.ask("/health/ready")
+        assert (response.status_code, response.json()["missing"]) == (503, ["queue"])
+        started = time.monotonic()
+        assert service.ask("/health/ready").status_code == 503
+        assert time.monotonic() - started < 0.5
+    time.sleep(PROBED_S)
+    assert service.ask("/health/ready").status_code == 200
 
 
 @pytest.mark.parametrize("role", ["nobody", "reviewer"])
@@ -83,32 +99,6 @@ def test_a_body_is_counted_whatever_its_length_says(start: Start) -> None:
     assert (response.status_code, response.json()["error"]["code"]) == (400, "content_length")
 
 
-def test_too_much_at_a_time_is_told_when_to_come_again(start: Start) -> None:
-    service = start(limits={"waiting": 1, "per_minute": 3})
-    service.gate.workers.waiting = 1
-    response = service.ask("/v1/check", {"text": SAFE})
-    assert (response.status_code, response.headers["retry-after"]) == (429, "1")
-    assert service.ask("/health/ready").status_code == 200
-    service.gate.workers.waiting = 0
-    assert [service.ask("/v1/check", {"text": SAFE}).status_code for _ in range(4)] == [200, 200, 200, 429]
-    assert service.ask("/v1/check", {"text": SAFE}, "operator").status_code == 200
-
-
-def test_the_rate_of_a_key_is_that_of_a_sliding_minute() -> None:
-    now = 0.0
-    rate = Rate(2, lambda: now)
-    rate.count("a")
-    now = 30.0
-    rate.count("a")
-    rate.count("b")
-    now = 59.0
-    with pytest.raises(RefusedError) as caught:
-        rate.count("a")
-    assert caught.value.headers == {"Retry-After": "2"}
-    now = 60.0
-    rate.count("a")
-
-
 def test_nobody_sees_what_was_sent(start: Start, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str],
                                    tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     caplog.set_level(0)
@@ -147,6 +137,16 @@ def test_an_abstention_becomes_a_ticket_that_its_caller_can_fetch(start: Start, 
     queue.decide(asked["ticket"], "reviewer", action="release", code="nobody_described", version=view.row.version)
     found = service.ask(f"{path}?wait=5").json()
     assert (found["status"], found["payload"]) == ("released", {"texts": [SAFE, UNDECIDED]})
+
+
+def test_tickets_of_a_removed_key_stay_closed_to_a_new_key_of_its_name(start: Start, tmp_path: Path) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
+    ticket = service.ask("/v1/check", {"text": UNDECIDED, "review": True}).json()["ticket"]
+    assert service.ask(f"/v1/tickets/{ticket}").status_code == 200
+    file = service.app.state.settings.keys
+    remove_key(file, "caller")
+    service.tokens["caller"] = add_key(file, "caller", (), "caller")[1]
+    assert service.ask(f"/v1/tickets/{ticket}").status_code == 404
 
 
 def test_the_console_shows_the_queue_and_the_load(start: Start, tmp_path: Path) -> None:
@@ -207,3 +207,14 @@ def test_every_status_of_every_route_is_documented(start: Start) -> None:
             assert "500" in about["responses"], (path, method)
             if path.startswith("/v1/check"):
                 assert {"200", "400", "401", "403", "404", "408", "413", "422", "429", "503"} <= set(about["responses"])
+
+
+def test_there_is_no_door_for_hooks_that_show_a_part_of_the_answer(start: Start) -> None:
+    hook = {"input_type": "response", "texts": [SAFE]}
+    assert start().ask("/beta/litellm_basic_guardrail_api", hook).status_code == 404
+
+
+def test_the_root_says_what_this_is_without_a_key(start: Start) -> None:
+    response = start().ask("/", role="nobody")
+    assert response.status_code == 200
+    assert (response.json()["service"], response.json()["console"]) == ("discreet", None)

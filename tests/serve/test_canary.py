@@ -18,7 +18,6 @@ def bodies(text: str) -> dict[str, list[Any]]:
     """By path requests that bring the text to a door: well formed, and in every way that is refused."""
     said = {"role": "assistant", "content": text}
     chat = {"model": "tiny", "messages": [{"role": "user", "content": "Who?"}]}
-    guardrail = {"input_type": "response", "texts": [text], "tool_calls": [{"function": {"arguments": text}}]}
     broken: list[Any] = [text, [text], {text: text}, {"text": {text: 1}}, {"body": text}, {"messages": text}]
     return {
         "/v1/check": [{"text": text}, {"text": [SAFE, text], "review": True}, {"text": SAFE, "question": text},
@@ -27,9 +26,6 @@ def bodies(text: str) -> dict[str, list[Any]]:
         "/v1/chat/completions": [chat, {**chat, "stream": True}, {**chat, "n": 2}, {**chat, "tools": text}, *broken],
         "/v1/chat/completions?": [{**chat, "messages": [{"role": "user", "content": text}]}],
         "/v1/moderations": [{"input": text}, {"input": [text, text]}, {"input": [{"type": text}]}, *broken],
-        "/beta/litellm_basic_guardrail_api": [
-            guardrail, {**guardrail, "images": [text]}, {**guardrail, "input_type": text},
-            {**guardrail, "additional_provider_specific_params": {"review": True}}, *broken],
         "/response": [{"body": {"choices": [{"message": said}]}}, {"body": {"choices": text}}, *broken],
         "/request": [{"body": {"messages": [said]}}, *broken],
         "/analyze": [{"text": text}, {"text": text, "language": text}, *broken],
@@ -57,7 +53,7 @@ def test_it_is_told_to_its_owner_alone(start: Start, tmp_path: Path, caplog: pyt
         for body in asked:
             for answers[:] in ([one] for one in (model_says(text) if path.endswith("/completions") else [SAFE])):
                 response = service.ask(path, body, "operator" if path == "/analyze" else "caller")
-                may = path.startswith("/v1/chat") or "litellm" in path  # These give back what passes.
+                may = path.startswith("/v1/chat")  # It gives back what passes.
                 if not (may and (outcome == "pass" or mode == "observe")):
                     said.append(response.text + str(response.headers))
     assert len(said) > 20

@@ -97,7 +97,7 @@ def test_a_caller_who_goes_away_leaves_nothing_open(start: Start, monkeypatch: p
     judged = service.gate.workers.judge
     seen: list[str] = []
 
-    async def slow(guard: str, answer: Answer) -> Judgement:
+    async def slow(guard: str, answer: Answer, owner: str) -> Judgement:
         seen.append(answer.id)
         await asyncio.sleep(0.2)
         found: Judgement = await judged(guard, answer)

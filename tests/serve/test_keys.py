@@ -19,14 +19,14 @@ def test_what_a_key_says_of_its_requests(tmp_path: Path, cli: Cli) -> None:  # n
     own.write_text("Notes:\n{context}\n\nQuestion: {question}\n")
     words = ("--user-messages", "prompt", "--template", KNOWN, "--template", str(own), "--declares")
     token = cli("serve", "key", "add", file, "--name", "app", *words).out.strip()
-    for more in (("--name", "plain"), ("--name", "anna", "--role", "reviewer")):
+    for more in (("--name", "plain"), ("--name", "anna", "--role", "reviewer", "--guard", "*")):
         assert cli("serve", "key", "add", file, *more).code == 0
-    caller = Keyring(Path(file)).caller(token)
+    caller = Keyring(Path(file), None).caller(token)
     assert caller is not None
     assert (caller.prompts, caller.declares) == (Prompts("prompt", (KNOWN, own.read_text())), True)
     assert cli("serve", "key", "list", file).out.splitlines() == [
-        f"app caller every guard; user messages prompt; templates {KNOWN}, a text of 39 characters; may declare",
-        "plain caller every guard; user messages auto; declares nothing", "anna reviewer every guard"]
+        f"app caller default guard; user messages prompt; templates {KNOWN}, a text of 39 characters; may declare",
+        "plain caller default guard; user messages auto; declares nothing", "anna reviewer every guard"]
     assert LOCAL.declares
 
 
@@ -50,7 +50,8 @@ def test_a_mistake_is_one_line_and_no_key(words: tuple[str, ...], said: str, tmp
 
 @pytest.mark.parametrize("change", [
     {"user_messages": "mine"}, {"user_messages": 1}, {"templates": "{question}"}, {"templates": [1]},
-    {"templates": ["{mine}"]}, {"declares": "yes"}, {"declares": 1}, {"may": True},
+    {"templates": ["{mine}"]}, {"declares": "yes"}, {"declares": 1}, {"may": True}, {"guards": "*"},
+    {"guards": [1]}, {"guards": None},
     {"user_messages": "words", "templates": [KNOWN]}])
 def test_a_file_that_was_edited_wrongly_lets_nobody_in(tmp_path: Path, change: dict[str, Any]) -> None:
     file = tmp_path / "keys.json"
@@ -59,17 +60,18 @@ def test_a_file_that_was_edited_wrongly_lets_nobody_in(tmp_path: Path, change: d
     kept["keys"][0] |= change
     file.write_text(json.dumps(kept))
     with pytest.raises(InputError):
-        Keyring(file).caller(token)
+        Keyring(file, None).caller(token)
 
 
 def test_keys_without_settings_declare_nothing(tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
     add_key(file, "caller")
     kept = json.loads(file.read_text())
-    for name in ("user_messages", "templates", "declares"):
+    for name in ("user_messages", "templates", "declares", "guards"):
         del kept["keys"][0][name]
     file.write_text(json.dumps(kept))
     (key,) = list_keys(file)
-    assert (key.caller.prompts, key.caller.declares) == (Prompts(), False)
+    caller = key.caller("medical")
+    assert (caller.prompts, caller.declares, caller.guards) == (Prompts(), False, ("medical",))
     with pytest.raises(UsageError, match="expected one of auto"):
         add_key(file, "caller", prompts=Prompts("mine"))  # type: ignore[arg-type]

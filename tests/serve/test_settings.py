@@ -68,6 +68,14 @@ def test_a_file_that_holds_no_settings_is_refused(tmp_path: Path, content: bytes
         Settings.read(tmp_path / "none.yaml")
 
 
+def test_trusted_proxies_are_networks() -> None:
+    found = Settings.read(guards={"medical": {"domain": "medical"}}, no_auth=True, trusted_proxies=["10.0.0.1"])
+    assert [str(one) for one in found.trusted_proxies] == ["10.0.0.1/32"]
+    for wrong in ("*", "proxy.example"):
+        with pytest.raises(DiscreetError, match="trusted_proxies"):
+            Settings.read(guards={"medical": {"domain": "medical"}}, no_auth=True, trusted_proxies=[wrong])
+
+
 def test_what_is_loopback() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "localhost.example", "")))
@@ -75,23 +83,24 @@ def test_what_is_loopback() -> None:
 
 def test_keys_are_hashed_at_rest_and_for_their_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
-    made, token = add_key(file, "caller", "law", "app")
+    made, token = add_key(file, "caller", ["law", "tax"], "app")
     _, other = add_key(file, "operator")
     assert token not in file.read_text()
     assert file.stat().st_mode & 0o077 == 0
-    ring = Keyring(file)
-    assert ring.caller(token) == Caller("app", "caller", "law")
-    assert ring.caller(other) == Caller(list_keys(file)[1].id, "operator")
+    ring = Keyring(file, "medical")
+    assert ring.caller(token) == Caller("app", "caller", ("law", "tax"), mark=made.mark)
+    second = list_keys(file)[1]
+    assert ring.caller(other) == Caller(second.id, "operator", ("medical",), mark=second.mark)
     assert [ring.caller(wrong) for wrong in (made.sha256, "", token + " ", "\ud800")] == [None] * 4
     remove_key(file, "app")
     assert ring.caller(token) is None
-    for wrong in ((file, "caller", None, "op/../x"), (file, "caller", None, list_keys(file)[0].id),
-                  (file, "operator", None, "local")):
+    for wrong in ((file, "caller", (), "op/../x"), (file, "caller", (), list_keys(file)[0].id),
+                  (file, "operator", (), "local")):
         with pytest.raises(DiscreetError):
             add_key(*wrong)
     with pytest.raises(DiscreetError, match="has no key 'app'"):
         remove_key(file, "app")
-    file.write_text('{"keys": [{"id": "x", "role": "root", "guard": null, "sha256": "", "created": 0}]}')
+    file.write_text('{"keys": [{"id": "x", "role": "root", "guards": [], "sha256": "", "created": 0}]}')
     with pytest.raises(InputError, match="is not a file of keys"):
         ring.keys()
 

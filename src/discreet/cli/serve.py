@@ -73,7 +73,9 @@ def key_add(
     file: KeyFile, *,
     role: Annotated[str, option("R", "caller uses doors; reviewer decides tickets; operator uses doors, reads details, "
                                 "metrics and counts.")] = "caller",
-    guard: Annotated[str | None, option("NAME", "The only guard that the key may use.")] = None,
+    guard: Annotated[list[str] | None, option(
+        "NAME", "A guard that the key may use, '*' for every guard; may be given several times. The default guard of "
+        "the service if not given.")] = None,
     name: Annotated[str | None, option("NAME", "What logs call the key; random if not given.")] = None,
     user_messages: Annotated[str, option(
         "M", "What the application sends as user messages: words, each as the user typed it; prompt, retrieved text or "
@@ -95,7 +97,7 @@ def key_add(
     if user_messages not in USER_MESSAGES:
         raise UsageError(f"--user-messages is {user_messages[:20]!r}; expected one of {', '.join(USER_MESSAGES)}")
     prompts = Prompts(user_messages, tuple(map(lib.serve_keys.template_of, template or ())))
-    made, token = lib.serve_keys.add_key(file, role, guard, name, prompts=prompts, declares=declares)
+    made, token = lib.serve_keys.add_key(file, role, guard or (), name, prompts=prompts, declares=declares)
     typer.echo(f"key {made.id} ({made.role}) in {file}; its token, which is not shown again:", err=True)
     print(token)
 

@@ -7,22 +7,23 @@ import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet import __version__
 from discreet.core.records import Estimate
-from discreet.serve.doors import agentgateway, check, litellm, openai, presidio
+from discreet.serve.admission import Admission
+from discreet.serve.doors import agentgateway, check, openai, presidio
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
-from discreet.serve.keys import Caller, Keyring, allowed
-from discreet.serve.limits import STATUSES, Error, LimitsMiddleware, Rate, RefusedError, refuse
+from discreet.serve.health import add_health
+from discreet.serve.keys import Keyring
+from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
 from discreet.serve.workers import Workers
@@ -32,25 +33,6 @@ if TYPE_CHECKING:
 
     from discreet.serve.queue.tickets import Queue
     from discreet.serve.queue.webhook import Announcer
-
-FREE = ("/health/", "/metrics", "/console")
-"""Paths that neither count as open requests nor are refused while answers wait."""
-
-
-class Health(BaseModel):
-    """Whether the service is ready, and what is not: codes."""
-
-    ready: bool
-    missing: list[str] = []
-
-
-class Observed(BaseModel):
-    """What was observed under one policy, and what enforce would hold by reason code and action."""
-
-    policy: str
-    observed: int
-    would_hold: list[dict[str, str | int]]
-
 
 def create_app(settings: Settings, *, workers: Workers | None = None, telemetry: Telemetry | None = None,
                transport: httpx.AsyncBaseTransport | None = None) -> FastAPI:
@@ -70,7 +52,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     gate = Gate(settings, workers, _queue_of(settings), telemetry)
     announcer = _announcer_of(settings, gate.queue)
     upstream = None if settings.upstream is None else Upstream(settings, telemetry, transport)
-    keyring = None if settings.keys is None else Keyring(settings.keys)
+    keyring = None if settings.keys is None else Keyring(settings.keys, settings.default)
     if keyring is not None:
         keyring.keys()
 
@@ -99,24 +81,25 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
                   responses={status: {"model": Error, "description": STATUSES[status]}
                              for status in (400, 405, 408, 413, 429, 500)})
     app.state.gate, app.state.settings, app.state.keyring = gate, settings, keyring
-    app.state.rate, app.state.draining = Rate(settings.limits.per_minute), False
+    app.state.draining = False
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    limits = settings.limits
-    app.add_middleware(LimitsMiddleware, body_bytes=limits.body_bytes, body_s=limits.body_s,
-                       requests=limits.requests, full=lambda: workers.waiting >= limits.waiting, free=FREE,
-                       local=settings.no_auth)
+    app.add_middleware(Admission, keyring=keyring, limits=settings.limits, rate=gate.rate,
+                       waiting_of=workers.waiting_of)
     app.add_middleware(Catch, telemetry=telemetry)
-    _add_health(app, gate)
-    for door in (openai.router(gate, upstream), litellm.router(gate), agentgateway.router(gate), check.router(gate),
-                 presidio.router(gate)):
+    if settings.trusted_proxies:
+        from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[str(one) for one in settings.trusted_proxies])
+    add_health(app, gate)
+    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), presidio.router(gate)):
         app.include_router(door)
-    if gate.queue is not None and settings.queue is not None:
+    if gate.queue is not None:
         from discreet.serve.console.routes import Console
 
-        app.mount("/console", Console(gate.queue, keyring, workers.judge, key_folder=settings.queue.key_folder,
-                                      load=lambda: _load(gate)).app())
+        app.mount("/console", Console(gate.queue, keyring, workers.judge, load=lambda: _load(gate),
+                                      note=telemetry.event).app())
     return app
 
 
@@ -175,51 +158,6 @@ def _chores(gate: Gate, announcer: Announcer | None) -> Iterator[Coroutine[Any, 
         yield every_second("sweep", queue.sweep)
     if announcer is not None:
         yield every_second("announce", announcer.deliver)
-
-
-def _add_health(app: FastAPI, gate: Gate) -> None:
-    def missing() -> list[str]:
-        """What keeps the service from being ready: codes."""
-        found = [] if gate.workers.ready else ["workers"]
-        if app.state.draining:
-            found.append("draining")
-        try:
-            if app.state.keyring is not None:
-                app.state.keyring.keys()
-        except Exception:
-            found.append("keys")
-        try:
-            if gate.queue is not None:
-                gate.queue.tickets(limit=1)
-        except Exception as error:
-            gate.queue_failed("ready", error)
-            found.append("queue")
-        return found
-
-    @app.get("/health/live", tags=["health"])
-    async def live() -> Health:
-        """The process answers."""
-        return Health(ready=True)
-
-    @app.get("/health/ready", tags=["health"], responses={503: {"model": Health, "description": "Not ready."}})
-    def ready() -> JSONResponse:
-        """Every worker has loaded every guard and judged its warm-up as expected; keys and queue can be reached."""
-        found = missing()
-        return JSONResponse(Health(ready=not found, missing=found).model_dump(), 503 if found else 200)
-
-    refusals: dict[int | str, dict[str, Any]] = {
-        status: {"model": Error, "description": STATUSES[status]} for status in (401, 403, 429)}
-
-    @app.get("/metrics", tags=["operator"], response_class=Response,
-             responses={**refusals, 200: {"content": {"text/plain": {}}, "description": "Prometheus metrics."}})
-    def metrics(caller: Annotated[Caller, Depends(allowed("operator"))]) -> Response:
-        """Counts and timings as Prometheus reads them."""
-        return Response(gate.telemetry.metrics.page(), media_type="text/plain; version=0.0.4")
-
-    @app.get("/v1/observed", tags=["operator"], responses=refusals)
-    def observed(caller: Annotated[Caller, Depends(allowed("operator"))]) -> list[Observed]:
-        """What was observed, and what enforce would hold, since the start."""
-        return [Observed(**one) for one in gate.telemetry.metrics.observations()]
 
 
 class Catch:

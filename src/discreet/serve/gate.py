@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,8 +16,9 @@ from discreet.core.records import Answer, Code
 from discreet.guard.conversation import Told, Turn
 from discreet.guard.guard import Judgement
 from discreet.serve.conversations import Conversations, Memories, Remembered
+from discreet.serve.fair import length_of
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError
+from discreet.serve.limits import Rate, RefusedError
 from discreet.serve.settings import Settings
 from discreet.serve.shadow import EVENT, facts_of
 from discreet.serve.telemetry import Telemetry
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 Act = Literal["pass", "block", "pending", "failed"]
 POLL_S = 0.25
+UNIT = 4_000
+"""Characters that count as one answer in the rate of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Gate:
         self.settings, self.workers, self.queue = settings, workers, queue
         self.telemetry = telemetry or Telemetry()
         self.conversations, self.withheld = Conversations(settings), Memories(settings)
+        self.rate = Rate(settings.limits.per_minute)
 
     async def decide(self, caller: Caller, guard: str, answers: Sequence[Answer], *,
                      payload: Mapping[str, Any] | None = None, door: str, conversation: str | None = None,
@@ -80,9 +85,10 @@ class Gate:
         answer that restates one which was withheld from the caller, the conversation or the `user` is an abstention.
         """
         asked = Asked(caller, guard, door, uuid4().hex, conversation, user)
+        self.rate.add(caller.id, sum(map(units_of, answers)) - 1)  # One was counted when the request came.
         if conversation is None:
             return await self._decide(asked, answers, payload, None)
-        async with self.conversations.turn((caller.id, guard, conversation)) as remembered:
+        async with self.conversations.turn((caller.owner, guard, conversation)) as remembered:
             return await self._decide(asked, answers, payload, remembered)
 
     async def _decide(self, asked: Asked, answers: Sequence[Answer], payload: Mapping[str, Any] | None,
@@ -92,9 +98,9 @@ class Gate:
         with self.telemetry.tracing.span("discreet.decide", guard=guard, door=asked.door, request=asked.request,
                                          answers=len(answers)) as span:
             if remembered is None:
-                judgements = tuple(await asyncio.gather(*(self._judge(guard, one) for one in answers)))
+                judgements = tuple(await asyncio.gather(*(self._judge(asked, one) for one in answers)))
             else:
-                turns = await self._turns(guard, answers, remembered.told)
+                turns = await self._turns(asked, answers, remembered.told)
                 judgements = tuple(one.judgement for one in turns)
             judgements = await self._restated(asked, answers, judgements)
             code, worst = worst_of(judgements)
@@ -129,7 +135,7 @@ class Gate:
     async def _restated(self, asked: Asked, answers: Sequence[Answer], alone: Sequence[Judgement]
                         ) -> tuple[Judgement, ...]:
         """The judgements with what was withheld before."""
-        judgements = await self.withheld.judge(asked.caller.id, asked.guard, answers, alone,
+        judgements = await self.withheld.judge(asked.caller.owner, asked.guard, answers, alone,
                                                conversation=asked.conversation, user=asked.user)
         if restated := sum(one is not other for one, other in zip(alone, judgements, strict=True)):
             self.telemetry.metrics.restated.labels(asked.guard).inc(restated)
@@ -141,15 +147,16 @@ class Gate:
         self.telemetry.event(EVENT, {"request": asked.request, "caller": asked.caller.id, "guard": asked.guard,
                                      "door": asked.door, **facts})
 
-    async def _turns(self, guard: str, answers: Sequence[Answer], told: Told) -> list[Turn]:
+    async def _turns(self, asked: Asked, answers: Sequence[Answer], told: Told) -> list[Turn]:
         """Answers that go out together, each with what those before it tell."""
         turns: list[Turn] = []
         for one in answers:
-            if (failed := self._too_long(guard, one)) is not None:
+            if (failed := self._too_long(asked.guard, one)) is not None:
                 turns.append(Turn(failed, told, told))
             else:
-                with self.telemetry.timed(guard):
-                    turns.append(await self.workers.judge_turn(guard, one, told, self.conversations.expires_s))
+                with self.telemetry.timed(asked.guard):
+                    turns.append(await self.workers.judge_turn(asked.guard, one, told, self.conversations.expires_s,
+                                                               asked.caller.id))
             told = turns[-1].shown
         return turns
 
@@ -159,11 +166,11 @@ class Gate:
         return self.workers.failed(guard, answer.id, f"{length:,} characters are over the limit of "
                                    f"{self.settings.limits.text_chars:,}")
 
-    async def _judge(self, guard: str, answer: Answer) -> Judgement:
-        if (failed := self._too_long(guard, answer)) is not None:
+    async def _judge(self, asked: Asked, answer: Answer) -> Judgement:
+        if (failed := self._too_long(asked.guard, answer)) is not None:
             return failed
-        with self.telemetry.timed(guard):
-            return await self.workers.judge(guard, answer)
+        with self.telemetry.timed(asked.guard):
+            return await self.workers.judge(asked.guard, answer, asked.caller.id)
 
     async def _open(self, caller: Caller, guard: str, code: Code, answers: Sequence[Answer],
                     judgements: Sequence[Judgement], worst: Judgement | None,
@@ -176,8 +183,8 @@ class Gate:
             assert worst is not None
             own = await asyncio.to_thread(lambda: request_of(answers[0]).of("user"))
             return await asyncio.to_thread(
-                self.queue.open, caller=caller.id, guard=guard, code=code, policy=worst.verdict.policy,
-                texts=[one.answer for one in answers], question=question_of(answers[0]),
+                self.queue.open, caller=caller.id, mark=caller.mark, guard=guard, code=code,
+                policy=worst.verdict.policy, texts=[one.answer for one in answers], question=question_of(answers[0]),
                 user_words="\n\n".join(own),
                 verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
                 findings=findings, payload=payload)
@@ -207,29 +214,30 @@ class Gate:
     def route(self, caller: Caller, model: str | None, path: str | None) -> str:
         """Which guard judges: that of the path, of the caller's key, of the model's name, or the default.
 
-        Raises RefusedError: 404 for an unknown one, or none at all; 403 where the key is bound to another.
+        Only guards of the key are used. Raises RefusedError: 404 for an unknown one, or none at all; 403 for one that
+        is not the key's.
         """
         guards = self.settings.guards
         if path is not None and path not in guards:
             raise RefusedError(404, "unknown_guard", "there is no guard of that name; expected one of "
                                f"{', '.join(guards)}")
-        if caller.guard is not None:
-            if caller.guard not in guards:
-                raise RefusedError(403, "forbidden", f"the key is bound to the guard {caller.guard!r}, which is not "
-                                   "served")
-            if path not in (None, caller.guard):
-                raise RefusedError(403, "forbidden", f"the key is bound to the guard {caller.guard!r}")
-            return caller.guard
-        if path is not None:
-            return path
-        if model is not None:
-            for name, guard in guards.items():
-                if any(fnmatchcase(model, pattern) for pattern in guard.models):
-                    return name
-        if self.settings.default is None:
-            raise RefusedError(404, "unknown_guard", "no guard judges this model, and there is no default_guard; name "
-                               f"one of {', '.join(guards)} in the path")
-        return self.settings.default
+        mine = [name for name in guards if caller.may_use(name)]
+        if path is not None and path not in mine:
+            raise RefusedError(403, "forbidden", f"the key may not use the guard {path!r}; expected one of its own: "
+                               f"{', '.join(mine) or 'none'}")
+        if not mine:
+            raise RefusedError(403, "forbidden", "the key may use no guard that is served; expected a key that was "
+                               "made with --guard, or a default_guard")
+        if path is not None or len(mine) == 1:
+            return path or mine[0]
+        fits = [name for name in mine if model is not None
+                and any(fnmatchcase(model, pattern) for pattern in guards[name].models)]
+        if self.settings.default in mine:
+            fits.append(str(self.settings.default))
+        if not fits:
+            raise RefusedError(404, "unknown_guard", "no guard of the key judges this model, and there is no "
+                               f"default_guard; name one of {', '.join(mine)} in the path")
+        return fits[0]
 
     async def ticket(self, id: str, caller: Caller, wait_s: float = 0) -> TicketState:  # noqa: A002
         """The state of a caller's own ticket, as soon as it is no longer pending or `wait_s` are over.
@@ -248,7 +256,7 @@ class Gate:
         if self.queue is None:
             raise RefusedError(404, "unknown_ticket", "there is no review queue here; see docs/serve.md")
         try:
-            return await asyncio.to_thread(self.queue.state, id, caller.id)
+            return await asyncio.to_thread(self.queue.state, id, caller.id, caller.mark)
         except NotFoundError:
             raise RefusedError(404, "unknown_ticket", "there is no such ticket of this key") from None
         except Exception as error:
@@ -262,10 +270,9 @@ def not_judged(code: str = "privacy/not_judged", what: str = "the answer") -> Re
     return RefusedError(503, code, f"the guard could not judge {what}; come again", {"Retry-After": "5"})
 
 
-def length_of(answer: Answer) -> int:
-    """Characters of an answer with everything that is read with it."""
-    return (len(answer.answer) + len(answer.question or "") + len(answer.user_words or "")
-            + sum(map(len, answer.sources)) + sum(len(turn.text) for turn in answer.conversation))
+def units_of(answer: Answer) -> int:
+    """For how many answers one counts in the rate of a key."""
+    return max(1, math.ceil(length_of(answer) / UNIT))
 
 
 def question_of(answer: Answer) -> str | None:

@@ -1,5 +1,5 @@
-"""API keys: hashed at rest, compared in constant time, each with one role, perhaps one guard, and the settings of the
-application that holds it."""
+"""API keys: hashed at rest, compared in constant time, each with one role, the guards that it may use, and the settings
+of the application that holds it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -27,11 +27,13 @@ Role = Literal["caller", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
 BEGINNING = "dsk_"
 AUTO = Prompts()
+EVERY = "*"
+"""Among the guards of a key: every guard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the id of a key, what it may do, and the only guard that it may use, if it is bound to one.
+    """Who asks: the id of a key, what it may do, and the guards that it may use; None for every guard.
 
     `prompts` says what the application sends as user messages, and `declares` whether it may say which words the user
     typed and that the user is the person whom the records describe.
@@ -39,23 +41,39 @@ class Caller:
 
     id: str
     role: Role
-    guard: str | None = None
+    guards: tuple[str, ...] | None = ()
     prompts: Prompts = AUTO
     declares: bool = False
+    mark: str = ""
+    """Which key of that id it is: another key that is made under a removed name has another mark."""
+
+    @property
+    def owner(self) -> str:
+        """The key in the memory of conversations and withheld answers."""
+        return f"{self.id}:{self.mark}"
+
+    def may_use(self, guard: str) -> bool:
+        """Whether a guard, and its tickets, are the key's."""
+        return self.guards is None or guard in self.guards
 
 
-LOCAL = Caller("local", "operator", declares=True)
+LOCAL = Caller("local", "operator", None, declares=True)
 """Everybody, where a service on the loopback asks for no key."""
 RESERVED = (LOCAL.id, "discreet")
+CALLER = "discreet.caller"
+"""Where the scope of a request says who asks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as the file holds it: the SHA-256 of a token of 256 random bits, from which nobody finds the token."""
+    """A key as the file holds it: the SHA-256 of a token of 256 random bits, from which nobody finds the token.
+
+    Without `guards` it may use the default guard of the service only.
+    """
 
     id: str
     role: Role
-    guard: str | None
+    guards: tuple[str, ...]
     sha256: str
     created: int
     user_messages: UserMessages = "auto"
@@ -63,16 +81,30 @@ class Key:
     declares: bool = False
 
     @property
-    def caller(self) -> Caller:
-        """Who asks with this key."""
-        return Caller(self.id, self.role, self.guard, Prompts(self.user_messages, self.templates), self.declares)
+    def prompts(self) -> Prompts:
+        """What the application sends as user messages."""
+        return Prompts(self.user_messages, self.templates)
+
+    @property
+    def mark(self) -> str:
+        """What tells the key from others of its name: a part of its hash."""
+        return self.sha256[:16]
+
+    def caller(self, default: str | None) -> Caller:
+        """Who asks with this key, where `default` is the default guard."""
+        guards = self.guards or (() if default is None else (default,))
+        return Caller(self.id, self.role, None if EVERY in guards else guards, self.prompts, self.declares,
+                      self.mark)
 
 
 class Keyring:
-    """The keys of a file, read again when the file changes, so that a removed key ends without a restart."""
+    """The keys of a file, read again when the file changes, so that a removed key ends without a restart.
 
-    def __init__(self, file: Path) -> None:
-        self._file, self._lock = file, threading.Lock()
+    `default` is the guard of keys that name none.
+    """
+
+    def __init__(self, file: Path, default: str | None) -> None:
+        self._file, self._default, self._lock = file, default, threading.Lock()
         self._stamp: tuple[int, int, int] | None = None
         self._keys: tuple[Key, ...] = ()
 
@@ -96,11 +128,16 @@ class Keyring:
         found = None
         for key in self.keys():
             if hmac.compare_digest(key.sha256, given):
-                found = key.caller
+                found = key.caller(self._default)
         return found
 
+    def caller_named(self, name: str, mark: str) -> Caller | None:
+        """Who holds the key of that name, while it is the one of that mark. Raises as `keys`."""
+        return next((key.caller(self._default) for key in self.keys()
+                     if key.id == name and hmac.compare_digest(key.mark, mark)), None)
 
-def add_key(file: Path, role: Role, guard: str | None = None, name: str | None = None, *, prompts: Prompts = AUTO,
+
+def add_key(file: Path, role: Role, guards: Sequence[str] = (), name: str | None = None, *, prompts: Prompts = AUTO,
             declares: bool = False) -> tuple[Key, str]:
     """A new key in `file`, and its token, which is not kept anywhere.
 
@@ -119,8 +156,8 @@ def add_key(file: Path, role: Role, guard: str | None = None, name: str | None =
                          "expected them with the role caller or operator")
     _checked(prompts)
     token = BEGINNING + secrets.token_urlsafe(32)
-    key = Key(name, role, guard, hashlib.sha256(token.encode()).hexdigest(), int(time.time()), prompts.user_messages,
-              prompts.templates, declares)
+    key = Key(name, role, tuple(guards), hashlib.sha256(token.encode()).hexdigest(), int(time.time()),
+              prompts.user_messages, prompts.templates, declares)
     _write(file, (*keys, key))
     return key, token
 
@@ -184,7 +221,7 @@ def list_keys(file: Path) -> tuple[Key, ...]:
         if any(key.role not in ROLES or len(key.sha256) != 64 or key.id in RESERVED for key in found):
             raise ValueError
         for key in found:
-            _checked(key.caller.prompts)
+            _checked(key.prompts)
     except UsageError as error:
         raise InputError(f"{file}: {error}") from None
     except (ValueError, TypeError, KeyError):
@@ -195,7 +232,8 @@ def list_keys(file: Path) -> tuple[Key, ...]:
 
 def described(key: Key) -> str:
     """A key in a line: name, role and guard, and for a key that sends requests its settings of them."""
-    line = f"{key.id} {key.role} {key.guard or 'every guard'}"
+    guards = "every guard" if EVERY in key.guards else ", ".join(key.guards) or "default guard"
+    line = f"{key.id} {key.role} {guards}"
     if key.role == "reviewer":
         return line
     known = known_templates.texts()
@@ -207,43 +245,29 @@ def described(key: Key) -> str:
 
 def _read(row: dict[str, Any]) -> Key:
     """A key of a row. ValueError or TypeError for settings of another type: none of them may widen what counts."""
-    found = row.get("templates", [])
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise TypeError
+    lists = {name: row.get(name, []) for name in ("templates", "guards")}
+    for found in lists.values():
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise TypeError
     if not isinstance(row.get("declares", False), bool):
         raise TypeError
-    return Key(**{**row, "templates": tuple(found)})
+    return Key(**{**row, **{name: tuple(found) for name, found in lists.items()}})
 
 
 _BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer <key>")
 _HEADER = APIKeyHeader(name="x-api-key", auto_error=False, scheme_name="header")
 
 
-def allowed(*roles: Role) -> Callable[..., Caller]:
-    """A dependency that gives the Caller of a request; refuses with 401 without a key, 403 for another role, and 429
-    over the rate of a key. `app.state` holds `keyring` (None: no key is asked for) and `rate`."""
-    # Plain function: FastAPI runs it in a thread, for the file of keys may be read.
-    def found(request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
-              header: Annotated[str | None, Security(_HEADER)]) -> Caller:
-        caller = caller_of(request.app, bearer.credentials if bearer is not None else header)
+def allowed(*roles: Role) -> Callable[..., Coroutine[Any, Any, Caller]]:
+    """A dependency that gives the Caller whom `Admission` let in; refuses with 403 for another role."""
+    async def found(request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
+                    header: Annotated[str | None, Security(_HEADER)]) -> Caller:
+        caller: Caller = request.scope[CALLER]
         if caller.role not in roles:
             raise RefusedError(403, "forbidden", f"the key's role is {caller.role}; expected {' or '.join(roles)}")
-        request.app.state.rate.count(caller.id)
         return caller
 
     return found
-
-
-def caller_of(app: Any, token: str | None) -> Caller:
-    """Whose token it is; the local operator where the service asks for no key. Raises RefusedError with 401."""
-    keyring: Keyring | None = app.state.keyring
-    if keyring is None:
-        return LOCAL
-    caller = None if not token else keyring.caller(token)
-    if caller is None:
-        raise RefusedError(401, "unauthorised", f"{'no' if not token else 'an unknown'} key was given; expected "
-                           "Authorization: Bearer <key>", {"WWW-Authenticate": "Bearer"})
-    return caller
 
 
 CallerOf = Annotated[Caller, Depends(allowed("caller", "operator"))]

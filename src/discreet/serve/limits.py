@@ -1,21 +1,17 @@
-"""Refusals in one form, and the limits on bodies, open requests and rates that lead to them."""
+"""Refusals in one form, and the rate of a key that leads to one."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Send
 
 from discreet.core.errors import DiscreetError
-from discreet.serve.settings import is_loopback
 
 
 class RefusedError(DiscreetError):
@@ -65,118 +61,34 @@ def answers_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 class Rate:
-    """Requests of each key in the last minute; None for any number."""
+    """Answers of each key in the last minute, long ones counted several times; None for any number."""
 
     def __init__(self, per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = per_minute, clock
-        self._seen: dict[str, deque[float]] = {}
-        self._lock = threading.Lock()
+        self._seen: dict[str, deque[tuple[float, int]]] = {}
+        self._sum: Counter[str] = Counter()
 
     def count(self, caller: str) -> None:
-        """Raises RefusedError with 429 where the caller has had its share."""
+        """Count a request. Raises RefusedError with 429 where the key has had its share."""
         if self._most is None:
             return
-        with self._lock:  # Keys are looked up in threads.
-            seen, now = self._seen.setdefault(caller, deque()), self._clock()
-            while seen and seen[0] <= now - 60:
-                seen.popleft()
-            if len(seen) >= self._most:
-                raise busy(f"{self._most} requests in a minute were made with this key", 1 + int(seen[0] + 60 - now))
-            seen.append(now)
+        seen, now = self._seen.setdefault(caller, deque()), self._clock()
+        while seen and seen[0][0] <= now - 60:
+            self._sum[caller] -= seen.popleft()[1]
+        if self._sum[caller] >= self._most:
+            raise busy(f"{self._most} answers in a minute were judged with this key", 1 + int(seen[0][0] + 60 - now))
+        self.add(caller, 1)
+
+    def add(self, caller: str, units: int) -> None:
+        """Count more of a request that was counted already."""
+        if self._most is not None and units > 0:
+            self._seen.setdefault(caller, deque()).append((self._clock(), units))
+            self._sum[caller] += units
 
 
 def busy(said: str, retry_s: int = 1) -> RefusedError:
     """429 with Retry-After in seconds."""
     return RefusedError(429, "busy", f"{said}; come again in {retry_s} s", {"Retry-After": str(retry_s)})
-
-
-class LimitsMiddleware:
-    """Counts the bytes of bodies and the seconds until they are whole, whatever Content-Length says, and the requests
-    that are open at doors.
-
-    `full` says whether too many answers wait already. `free` are beginnings of paths that no count applies to. `local`:
-    the request must name the loopback as its host, or any web page could reach it under a name of its own.
-    """
-
-    def __init__(self, app: ASGIApp, *, body_bytes: int, body_s: float, requests: int, full: Callable[[], bool],
-                 free: tuple[str, ...], local: bool) -> None:
-        self.app, self.body_bytes, self.body_s, self.requests = app, body_bytes, body_s, requests
-        self.full, self.free, self.local = full, free, local
-        self.open = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        refused = self._declared(scope)
-        counted = not scope["path"].startswith(self.free)
-        if refused is None and counted and (self.open >= self.requests or (scope["method"] == "POST" and self.full())):
-            refused = busy(f"{self.open} requests are open")
-        if refused is not None:
-            await refuse(refused, send)
-            return
-        body = _Counted(receive, self.body_bytes, self.body_s)
-        started = False
-
-        async def answer(message: Message) -> None:
-            # Frameworks turn what `receive` raises into errors of their own, so the refusal is put in their place.
-            nonlocal started
-            if body.refused is not None and started is False:
-                await refuse(body.refused, send)
-            elif body.refused is None:
-                await send(message)
-            started = True
-
-        self.open += counted
-        try:
-            await self.app(scope, body, answer)
-        finally:
-            self.open -= counted
-
-    def _declared(self, scope: Scope) -> RefusedError | None:
-        hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-        if self.local and not (len(hosts) == 1 and _names_loopback(hosts[0])):
-            return RefusedError(400, "host", "without keys the service answers to 127.0.0.1 and localhost only")
-        declared = [value for name, value in scope["headers"] if name == b"content-length"]
-        if declared and not declared[0].isdigit():
-            return RefusedError(400, "content_length", "Content-Length is no number; expected the bytes of the body")
-        return _too_large(self.body_bytes) if declared and int(declared[0][:20]) > self.body_bytes else None
-
-
-class _Counted:
-    """`receive` that raises RefusedError when the body outgrows the limit or is late, and remembers it."""
-
-    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
-        self._receive, self._left, self._most = receive, most, most
-        self._until, self._whole = time.monotonic() + seconds, False
-        self.refused: RefusedError | None = None
-
-    async def __call__(self) -> Message:
-        try:
-            async with asyncio.timeout(None if self._whole else max(0, self._until - time.monotonic())):
-                message = await self._receive()
-        except TimeoutError:
-            self.refused = RefusedError(408, "late", "the body did not come within the time; expected as many bytes as "
-                                        "Content-Length says")
-            raise self.refused from None
-        self._whole = not message.get("more_body", False)
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            self.refused = _too_large(self._most)
-            raise self.refused
-        return message
-
-
-def _names_loopback(host: str) -> bool:
-    try:
-        return is_loopback(urlsplit(f"//{host}").hostname or "")
-    except ValueError:
-        return False
-
-
-def _too_large(most: int) -> RefusedError:
-    return RefusedError(413, "too_large", f"the body is over {most:,} bytes; send less in one request")
 
 
 async def refuse(refused: RefusedError, send: Send) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, IPvAnyNetwork, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from discreet.core.errors import InputError, UsageError
@@ -94,9 +94,12 @@ class Limits(_Part):
     text_chars: int = Field(100_000, ge=100, description="Characters of one answer with its question, sources and "
                                                          "conversation.")
     texts: int = Field(64, ge=1, description="Answers in one request.")
-    requests: int = Field(256, ge=1, description="Requests that a process holds open at doors; 429 beyond.")
-    waiting: int = Field(64, ge=1, description="Answers that may wait for a worker of a process; 429 beyond.")
-    per_minute: int | None = Field(None, ge=1, description="Requests of one key in a minute and process; 429 beyond.")
+    requests: int = Field(256, ge=1, description="Requests that a process holds open at doors, one key as many as are "
+                                                 "left free; 429 beyond.")
+    waiting: int = Field(64, ge=1, description="Answers of one key that may wait for a worker of a process; 429 "
+                                                "beyond.")
+    per_minute: int | None = Field(3_000, ge=1, description="Answers of one key in a minute and process, each started "
+                                                            "4,000 characters counted as one; 429 beyond.")
 
 
 class Upstream(_Part):
@@ -169,6 +172,8 @@ class Settings(BaseSettings):
     port: int = Field(8300, ge=0, le=65535)
     keys: Path | None = Field(None, description="The file that `discreet serve key add` writes.")
     no_auth: bool = Field(False, description="Everybody may do everything; on the loopback only.")
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = Field(
+        (), description="Networks of proxies whose X-Forwarded-Proto and X-Forwarded-For are believed.")
     workers: int = Field(default_factory=lambda: max(1, min(4, os.cpu_count() or 1)), ge=1, le=256)
     processes: int = Field(1, ge=1, le=64, description="Processes that listen on the port, each with its workers.")
     deadline_s: float = Field(30, gt=0, description="Seconds that one answer may take; then it is failed.")

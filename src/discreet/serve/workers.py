@@ -22,6 +22,7 @@ from discreet.core.records import Answer
 from discreet.guard.conversation import Told, Turn, judge_turn
 from discreet.guard.decide import failed
 from discreet.guard.guard import Guard, Judgement
+from discreet.serve.fair import FairPool, length_of
 from discreet.serve.presets import undecided_share
 from discreet.serve.settings import GuardSettings, Probe
 
@@ -176,7 +177,7 @@ class Worker:
 
 
 class Workers:
-    """`size` worker processes; `await judge(…)` uses the next that is free.
+    """`size` worker processes; `await judge(…)` uses the next that is free, keys sharing them fairly (`FairPool`).
 
     `replaced(cause)` is called for every worker that had to be replaced or did not load; `said` gets a line on it.
     """
@@ -186,9 +187,9 @@ class Workers:
                  said: Callable[[str], None] = lambda line: None, target: Callable[..., None] = _work) -> None:
         self.guards, self.size, self.deadline_s, self.start_s = dict(guards), size, deadline_s, start_s
         self.facts: dict[str, GuardFacts] = {}
-        self.waiting, self.loaded = 0, 0
+        self.loaded = 0
         self._replaced, self._said, self._target = replaced, said, target
-        self._free: asyncio.Queue[Worker] = asyncio.Queue()
+        self._free: FairPool[Worker] = FairPool()
         self._workers: set[Worker] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="discreet-worker")
@@ -198,6 +199,15 @@ class Workers:
     def ready(self) -> bool:
         """Whether every worker has loaded every guard and judged its warm-up as expected."""
         return self.loaded == self.size and not self._closed
+
+    @property
+    def waiting(self) -> int:
+        """Answers that wait for a worker."""
+        return self._free.waiting
+
+    def waiting_of(self, owner: str) -> int:
+        """Answers of one key that wait for a worker."""
+        return self._free.waiting_of(owner)
 
     async def start(self) -> None:
         """Start all workers; ends when each has loaded, or has failed to for the first time."""
@@ -228,36 +238,34 @@ class Workers:
                 await asyncio.sleep(BACK_OFF[min(tried, len(BACK_OFF) - 1)])
                 continue
             self.facts, self.loaded = worker.facts, self.loaded + 1
-            self._free.put_nowait(worker)
+            self._free.put(worker)
             break
         if first is not None:
             first.set()
 
-    async def judge(self, guard: str, answer: Answer) -> Judgement:
+    async def judge(self, guard: str, answer: Answer, owner: str = "") -> Judgement:
         """What the guard of that name says of an answer; `failed` where no worker could. Never raises but KeyError.
 
-        The deadline counts twice: for a worker to be free, and for the answer itself. A caller who goes away does not
-        stop the judging, and the worker is free again when it ends.
+        `owner` is the key whose answer it is; those without one share as one key. The deadline counts twice: for a
+        worker to be free, and for the answer itself. A caller who goes away does not stop the judging, and the worker
+        is free again when it ends.
         """
         self.guards[guard]
-        found: Judgement = await asyncio.shield(self._spawn(self._judge(guard, answer)))
+        found: Judgement = await asyncio.shield(self._spawn(self._judge(guard, answer, owner)))
         return found
 
-    async def judge_turn(self, guard: str, answer: Answer, told: Told, expires_s: float) -> Turn:
+    async def judge_turn(self, guard: str, answer: Answer, told: Told, expires_s: float, owner: str = "") -> Turn:
         """As `judge`, with what a conversation told so far."""
         self.guards[guard]
-        found = await asyncio.shield(self._spawn(self._judge(guard, answer, told, expires_s)))
+        found = await asyncio.shield(self._spawn(self._judge(guard, answer, owner, told, expires_s)))
         return found if isinstance(found, Turn) else Turn(found, told, told)
 
-    async def _judge(self, guard: str, answer: Answer, *told: Any) -> Any:
-        started = time.monotonic()
-        self.waiting += 1
-        try:
-            worker = await asyncio.wait_for(self._free.get(), self.deadline_s)
-        except TimeoutError:
+    async def _judge(self, guard: str, answer: Answer, owner: str, *told: Any) -> Any:
+        taken = await self._free.get(owner, length_of(answer), self.deadline_s)
+        if taken is None:
             return self.failed(guard, answer.id, f"no worker was free in {self.deadline_s:g} s")
-        finally:
-            self.waiting -= 1
+        worker, job = taken
+        started = time.monotonic()
         try:
             work = asyncio.ensure_future(self._in_thread(worker.judge, guard, answer, self.deadline_s, *told))
             await asyncio.wait({work}, timeout=self.deadline_s + 1)
@@ -272,7 +280,9 @@ class Workers:
             if not self._closed:
                 self._spawn(self._load())
             return self.failed(guard, answer.id, error.reason, time.monotonic() - started)
-        self._free.put_nowait(worker)
+        finally:
+            self._free.done(job, time.monotonic() - started)
+        self._free.put(worker)
         return judgement
 
     def failed(self, guard: str, answer: str, reason: str, seconds: float | None = None) -> Judgement:

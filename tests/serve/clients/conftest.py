@@ -15,21 +15,40 @@ import yaml
 from pytest_socket import socket_allow_hosts
 from tests.cli.test_serve import Served, serving
 from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED
-from tests.serve.doors.upstream import Model
+from tests.serve.doors.upstream import Model, completion, events
 
 from discreet.serve.keys import add_key
 from discreet.serve.queue.tickets import Queue
 
-SAYS = {"safe": SAFE, "person": LITIGATOR, "undecided": UNDECIDED, "cut": b'data: {"choices": []}\n\n',
-        "long": f"{SAFE} " * 100}
+
+def elsewhere(text: str) -> dict[str, Any]:
+    """A completion with a safe content, and a text in a field that LiteLLM's own guardrails do not show."""
+    found = completion(SAFE, reasoning_content=text, refusal=None, no_such=text)
+    token = {"token": SAFE, "logprob": -0.1, "bytes": None}
+    found["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": [{**token, "token": text}]}]}
+    return found | {"no_such": text}
+
+
+SAYS: dict[str, Any] = {
+    "safe": SAFE, "person": LITIGATOR, "undecided": UNDECIDED, "cut": b'data: {"choices": []}\n\n',
+    "long": f"{SAFE} " * 100, "thought": elsewhere(LITIGATOR), "fields": elsewhere("")}
 """What the model answers to these questions; to all others it answers safely."""
+
+
+def said(body: dict[str, Any]) -> Any:
+    """The model's answer; a completion comes as the only chunk of a stream."""
+    found = SAYS.get(body["messages"][-1]["content"], SAFE)
+    if not isinstance(found, dict) or not body.get("stream"):
+        return found
+    choices = [{**one, "delta": one["message"]} for one in found["choices"]]
+    return events([{**found, "object": "chat.completion.chunk", "choices": choices}])
 
 
 @pytest.fixture
 def model(socket_enabled: None) -> Iterator[str]:
     """The address of a model that answers by the question."""
     socket_allow_hosts(["127.0.0.1"])
-    answers = Model(lambda body: SAYS.get(body["messages"][-1]["content"], SAFE))
+    answers = Model(said)
     server = uvicorn.Server(uvicorn.Config(answers, host="127.0.0.1", port=0, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -61,7 +80,7 @@ class Proxy:
 def proxy(model: str, tmp_path: Path) -> Iterator[Proxy]:
     """A service of its own process with a queue, which holds streams for a reviewer."""
     keys = tmp_path / "keys.json"
-    tokens = {role: add_key(keys, role, None, role)[1] for role in ("caller", "operator")}
+    tokens = {role: add_key(keys, role, (), role)[1] for role in ("caller", "operator")}
     queue: dict[str, Any] = {"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": str(tmp_path / "queue-keys"),
                              "undo_s": 0}
     (tmp_path / "serve.yaml").write_text(yaml.safe_dump({

@@ -247,8 +247,14 @@ test("keys collide with nothing: not while writing, not with Ctrl, not when they
   assert.equal(page.url(), `${base}/tickets/${first.ticket}`);
   await keysOf(page, "Escape");
   assert.equal(await page.evaluate(() => document.activeElement.tagName), "SUMMARY");
-  await keysOf(page, "Escape", "j");
+  assert.equal(await page.locator("details.action[open]").count(), 0);
+  await keysOf(page, "j");
   await page.waitForURL(`${base}/tickets/${second.ticket}`);
+  const bela = await signedIn("bela");
+  await bela.goto(`${base}/tickets/${first.ticket}`);
+  assert.match(await bela.content(), new RegExp(PART));
+  await keysOf(bela, "q");
+  await bela.waitForURL(`${base}/queue?said=left`);
   await keysOf(page, "k");
   await page.waitForURL(`${base}/tickets/${first.ticket}`);
   await keysOf(page, "q");

@@ -80,13 +80,14 @@ class Desk:
         self.guard, self.clock = guard, Clock()
         self.queue = Queue(f"sqlite:///{folder / 'queue.db'}", folder / "keys", clock=self.clock, **options)
         self.file = folder / "keys.json"
-        self.keys = {name: add_key(self.file, role, bound, name)[1] for name, role, bound in (  # type: ignore[arg-type]
-            ("anna", "reviewer", None), ("bela", "reviewer", None), ("otto", "operator", None),
-            ("clinic", "caller", None), ("lena", "reviewer", "legal"))}
+        self.keys = {name: add_key(self.file, role, (bound,), name)[1] for name, role, bound in (  # type: ignore[arg-type]
+            ("anna", "reviewer", "*"), ("bela", "reviewer", "*"), ("otto", "operator", "*"),
+            ("clinic", "caller", "*"), ("lena", "reviewer", "legal"))}
         self.judged: list[str] = []
         self.load: list[dict[str, Any]] = []
-        console = Console(self.queue, Keyring(self.file), self.judge, key_folder=folder / "keys",
-                          load=lambda: self.load, clock=self.clock)
+        self.noted: list[tuple[str, dict[str, Any]]] = []
+        console = Console(self.queue, Keyring(self.file, None), self.judge, load=lambda: self.load, clock=self.clock,
+                          note=lambda event, facts: self.noted.append((event, dict(facts))))
         self.console = console.app()
         self.app = Starlette(routes=[Mount("/console", self.console)])
 

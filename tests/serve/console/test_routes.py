@@ -5,14 +5,17 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import select
 from tests.population.standin import StandIn
 from tests.serve.conftest import Start
 from tests.serve.console.conftest import LITIGATOR, PART, QUESTION, UNDECIDED, Desk, Person
 
 from discreet.core.errors import NotFoundError
 from discreet.guard.guard import Guard
-from discreet.serve.console.session import COOKIE, HOURS
+from discreet.serve.console.session import COOKIE, HOURS, WRONG_A_MINUTE
 from discreet.serve.keys import remove_key
+from discreet.serve.queue.tables import sessions
 
 SAFE_EDIT = "Metformin lowers blood glucose."
 LATER = 11.0
@@ -69,11 +72,54 @@ def test_a_session_ends_with_its_key_and_after_hours(desk: Desk) -> None:
     assert "/sign-in" in bela.get("/queue").url
 
 
-def test_signing_out_ends_the_session(desk: Desk) -> None:
-    anna = desk.person("anna")
-    page = anna.get("/queue")
+def test_signing_out_ends_the_session_for_every_copy_of_its_cookie(desk: Desk) -> None:
+    anna, thief, other = desk.person("anna"), Person(desk.app), desk.person("anna")
+    cookie = f"{COOKIE}={anna.client.cookies[COOKIE]}".encode()
+    page = thief.get("/queue", cookie=cookie)
+    assert "/sign-in" not in page.url
     assert "/sign-in" in anna.post("/sign-out", token=page.field("token")).url
     assert "/sign-in" in anna.get("/queue").url
+    assert "/sign-in" in Person(desk.app).get("/queue", cookie=cookie).url
+    assert "/sign-in" not in other.get("/queue").url
+    assert anna.client.cookies.get(COOKIE) is None
+
+
+def test_the_database_holds_no_cookie(desk: Desk) -> None:
+    cookie = desk.person("anna").client.cookies[COOKIE]
+    with desk.queue.database.reading() as connection:
+        rows = list(connection.execute(select(sessions)))
+    assert len(rows) == 1
+    assert cookie not in str(rows)
+
+
+def test_sign_ins_are_noted_and_wrong_keys_are_slowed(desk: Desk) -> None:
+    found = [Person(desk.app).sign_in(f"dsk_wrong{number}").status for number in range(200)]
+    assert found == [401] * WRONG_A_MINUTE + [429] * (200 - WRONG_A_MINUTE)
+    slowed = Person(desk.app).sign_in(desk.keys["anna"])
+    assert slowed.status == 429
+    assert 50 < int(slowed.headers["retry-after"]) <= 61
+    desk.clock.ahead += 61
+    anna = desk.person("anna")
+    anna.post("/sign-out", token=anna.get("/queue").field("token"))
+    assert Person(desk.app).sign_in(desk.keys["clinic"]).status == 401
+    kinds = [event for event, _ in desk.noted]
+    assert kinds == ["sign_in_failed"] * WRONG_A_MINUTE + ["sign_in_slowed"] * (201 - WRONG_A_MINUTE) + [
+        "sign_in", "sign_out", "sign_in_failed"]
+    assert desk.noted[-3][1] == {"address": "testclient", "caller": "anna", "role": "reviewer"}
+    assert desk.noted[-1][1] == {"address": "testclient", "reason": "role"}
+    assert "dsk_" not in str(desk.noted)
+
+
+@pytest.mark.parametrize(("trusted", "secure"), [(["127.0.0.0/8"], True), (["10.0.0.0/8"], False), ([], False)])
+def test_the_cookie_is_secure_behind_a_trusted_proxy(start: Start, tmp_path: Path, trusted: list[str],
+                                                     secure: bool) -> None:
+    service = start(trusted_proxies=trusted, queue={"url": f"sqlite:///{tmp_path}/q.db", "key_folder": tmp_path / "k"})
+    client = TestClient(service.app, client=("127.0.0.1", 1))
+    headers = {"x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7"}
+    response = client.post("/console/sign-in", data={"key": service.tokens["reviewer"]}, headers=headers,
+                           follow_redirects=False)
+    assert ("secure" in response.headers["set-cookie"].lower()) == secure
+    assert service.events("sign_in")[0]["address"] == ("192.0.2.7" if secure else "127.0.0.1")
 
 
 def test_a_forged_or_foreign_cookie_is_nobody(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -39,7 +39,7 @@ def test_shares_are_counted_by_code_and_nothing_is_not_zero(make: Callable[..., 
     desk.queue.settled(expired)
     again = {(one.guard, one.code): one for one in reviewing(desk.queue.database, 0).groups}
     assert again["medical", "privacy/undecided"].expired == 1
-    assert reviewing(desk.queue.database, 0, "legal").decisions == 0
+    assert reviewing(desk.queue.database, 0, ["legal"]).decisions == 0
     assert reviewing(desk.queue.database, desk.clock()).decisions == 0
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.serve.doors.upstream import chunks, completion
 
 from discreet.core.records import Answer
+from discreet.serve.doors.assembly import Assembly
 from discreet.serve.doors.chat import (
-    Assembly,
     MalformedError,
     answers_of_completion,
     chunks_of,
@@ -143,6 +143,87 @@ def test_tools_and_reasoning_of_a_stream() -> None:
     calls = [c["choices"][0]["delta"]["tool_calls"] for c in chunks_of(found, usage=False)
              if "tool_calls" in c["choices"][0]["delta"]]
     assert [call["index"] for call in calls[0]] == [0, 1]
+
+
+def streamed(*deltas: Any, finish: Any = "stop", then: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """The choice of a stream of deltas, the last one with its `finish`, and further chunks."""
+    parts = [{"choices": [{"index": 0, "delta": one, "finish_reason": None}]} for one in deltas]
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]}
+    (choice,) = cleaned(assembled([*parts, last, *(then or [])]), TOOLS)["choices"]
+    return dict(choice)
+
+
+EMPTY: list[Any] = [{}, None, {"content": ""}, {"role": "assistant", "content": None}, {"no_such": MARK},
+                    {"content": "", "tool_calls": []}]
+
+
+@pytest.mark.parametrize("delta", EMPTY)
+def test_what_says_nothing_may_come_after_the_end(delta: Any) -> None:
+    usage = {"choices": [{"index": 0, "delta": delta, "finish_reason": None}], "usage": {"total_tokens": 3}}
+    assert streamed({"content": "hello"}, then=[usage])["message"]["content"] == "hello"
+
+
+@pytest.mark.parametrize("delta", [{"content": "x"}, {"reasoning": "x"}, {"content": [{"type": "text", "text": "x"}]},
+                                   {"tool_calls": [{"index": 0, "function": {"arguments": "x"}}]}])
+def test_text_after_the_end_is_refused(delta: Any) -> None:
+    with pytest.raises(MalformedError):
+        streamed({"content": "hello"}, then=[{"choices": [{"index": 0, "delta": delta}]}])
+
+
+@pytest.mark.parametrize(("finish", "reason"), [("eos", "stop"), ("eos_token", "stop"), ("MAX_TOKENS", "length"),
+                                                ("tool_use", "tool_calls"), ("stop", "stop")])
+def test_reasons_to_end_of_other_servers_are_read(finish: str, reason: str) -> None:
+    assert streamed({"content": "hello"}, finish=finish)["finish_reason"] == reason
+
+
+def test_a_name_that_comes_with_every_chunk_is_said_once() -> None:
+    call = [{"tool_calls": [{"index": 0, "id": "call_12345678", "type": "function",
+                             "function": {"name": "note", "arguments": part}}]} for part in ('{"a"', ": 1}")]
+    (found,) = streamed(*call, finish="tool_calls")["message"]["tool_calls"]
+    assert found["function"] == {"name": "note", "arguments": '{"a": 1}'}
+    without = [{"tool_calls": [{"id": f"call_1234567{n}", "function": {"name": "note", "arguments": {"n": n}}}]}
+               for n in range(2)]
+    calls = streamed(*without)["message"]["tool_calls"]
+    assert [one["function"]["arguments"] for one in calls] == ['{"n": 0}', '{"n": 1}']
+
+
+def test_logprobs_of_another_shape_are_left_out() -> None:
+    parts = [{"choices": [{"index": 0, "delta": {"content": "hello"}, "logprobs": [MARK]}]},
+             {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "logprobs": {"content": {"a": MARK}}}]}]
+    assert cleaned(assembled(parts), TOOLS)["choices"][0]["logprobs"] is None
+
+
+def test_a_content_that_changes_its_shape_is_one_text_and_other_changes_are_refused() -> None:
+    part = [{"type": "text", "text": "lo"}]
+    assert streamed({"content": "hel"}, {"content": part})["message"]["content"] == "hello"
+    assert streamed({"content": part}, {"content": "wer"})["message"]["content"] == "lower"
+    unknown = streamed({"no_such": "x"}, {"no_such": {"a": 1}}, {"no_such": [1]}, {"content": "a"})
+    assert unknown["message"]["content"] == "a"
+    for changes in (({"refusal": "x"}, {"refusal": {"a": "b"}}), ({"reasoning": {"a": "b"}}, {"reasoning": "x"}),
+                    ({"annotations": ["x"]}, {"annotations": "x"}), ({"content": "x"}, {"content": {"a": "b"}}),
+                    ({"tool_calls": [{"function": "x"}]}, {"tool_calls": [{"function": {"name": "note"}}]})):
+        with pytest.raises(MalformedError):
+            streamed(*changes)
+
+
+@pytest.mark.parametrize("given", ["Jane.Roe.has.HIV", "gpt-4o-jane", "gpt-4o-123-45-6789",
+                                   "gpt-4o-2024-08-06.jane", 7])
+def test_an_upstream_writes_no_text_into_the_head_of_an_answer(given: Any) -> None:
+    body = completion("hello") | {"id": given, "model": given, "system_fingerprint": given, "service_tier": given,
+                                  "created": 4155551234}
+    body["usage"] = {"Jane_Roe_tokens": 1, "total_tokens": 4155551234, "prompt_tokens": 3, "jane_tokens_details": {
+        "x_tokens": 1}, "completion_tokens_details": {"Jane_tokens": 1}}
+    found = cleaned(body, TOOLS, "gpt-4o")
+    assert found["model"] == "gpt-4o"
+    assert found["usage"] == {"prompt_tokens": 3}
+    assert str(given) not in json.dumps({**found, "choices": []}) or given == 7
+    assert "4155551234" not in json.dumps(found)
+    assert {"system_fingerprint", "service_tier"}.isdisjoint(found)
+
+
+@pytest.mark.parametrize("given", ["gpt-4o", "gpt-4o-2024-08-06", "gpt-4o-0613"])
+def test_the_version_of_the_model_that_was_asked_for_is_kept(given: str) -> None:
+    assert cleaned(completion("hello") | {"model": given}, TOOLS, "gpt-4o")["model"] == given
 
 
 def test_a_stream_that_did_not_end_is_refused() -> None:

@@ -70,19 +70,38 @@ def test_quotes_of_passages(start: Start, tmp_path: Path) -> None:
     assert service.ask("/v1/check", {"text": said, "sources": [{"words": said}]}).status_code == 422
 
 
+GUARDS = {"medical": {"domain": "medical", "models": ["med-*"]},
+          "law": {"domain": "law", "models": ["lex?"], "mode": "observe"}}
+
+
 def test_the_guard_is_that_of_path_key_or_model(start: Start) -> None:
-    guards = {"medical": {"domain": "medical", "models": ["med-*"]}, "law": {"domain": "law", "models": ["lex?"]}}
-    service = start(guards=guards)
+    service = start(guards=GUARDS, bound=("*",))
     assert service.ask("/v1/check/law", {"text": SAFE}).json()["guard"] == "law"
     assert service.ask("/v1/check", {"text": SAFE, "model": "lex1"}).json()["guard"] == "law"
     assert service.ask("/v1/check", {"text": SAFE, "model": "med-7b"}).json()["guard"] == "medical"
     for path, body in (("/v1/check", {"text": SAFE}), ("/v1/check", {"text": SAFE, "model": "other"}),
                        ("/v1/check/tax", {"text": SAFE})):
         assert service.ask(path, body).json()["error"]["code"] == "unknown_guard"
-    bound = start(guards=guards, bound="law")
+    bound = start(guards=GUARDS, bound=("law",))
     assert bound.ask("/v1/check", {"text": SAFE, "model": "med-7b"}).json()["guard"] == "law"
     assert bound.ask("/v1/check/medical", {"text": SAFE}).status_code == 403
-    assert start(guards=guards, default_guard="law").ask("/v1/check", {"text": SAFE}).json()["guard"] == "law"
+    law = start(guards=GUARDS, bound=("*",), default_guard="law")
+    assert law.ask("/v1/check", {"text": SAFE}).json()["guard"] == "law"
+
+
+def test_a_key_that_names_no_guard_has_the_default_guard_only(start: Start) -> None:
+    service = start(guards=GUARDS, default_guard="medical")
+    for path, body in (("/v1/check/law", {}), ("/guards/law/v1/moderations", {"input": LITIGATOR})):
+        response = service.ask(path, body or {"text": LITIGATOR})
+        assert (response.status_code, response.json()["error"]["code"]) == (403, "forbidden")
+    for more in ({}, {"model": "lex1"}):
+        found = service.ask("/v1/check", {"text": LITIGATOR, **more}).json()
+        assert (found["guard"], found["action"]) == ("medical", "block")
+    without = start(guards=GUARDS)
+    for path in ("/v1/check", "/v1/check/law", "/v1/check/medical"):
+        assert without.ask(path, {"text": LITIGATOR, "model": "lex1"}).status_code == 403
+    two = start(guards=GUARDS, bound=("law", "tax"))
+    assert two.ask("/v1/check", {"text": SAFE}).json()["guard"] == "law"
 
 
 @pytest.mark.parametrize(("body", "status"), [

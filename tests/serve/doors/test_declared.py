@@ -12,7 +12,6 @@ from tests.serve.conftest import UNDECIDED, Service, Start
 from tests.serve.doors.test_openai import Proxy, proxy  # noqa: F401
 
 from discreet.core.records import Prompts
-from discreet.serve.doors.litellm import PATH
 
 MINE = "I am a 52-year-old litigator from Omaha. May I apply?"
 ECHO = "You are a 52-year-old litigator from Omaha."
@@ -148,9 +147,6 @@ def test_the_settings_of_a_key_say_what_its_user_messages_are(proxy: Proxy, star
     service = prompted(proxy(ECHO)[0], **settings)
     assert ask(service, content).headers["x-discreet-code"] == code
     assert service.ask("/v1/check", {"text": ECHO, "question": content}).json()["code"] == code
-    found = service.ask(PATH, {"input_type": "response", "texts": [ECHO], "structured_messages": [
-        {"role": "user", "content": content}]}).json()
-    assert found.get("blocked_reason", "ok") == code
 
 
 def test_declarations_at_check(start: Start) -> None:

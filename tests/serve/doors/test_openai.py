@@ -193,6 +193,41 @@ def test_refusals_of_the_model_keep_their_status_and_code_and_lose_their_words(p
     assert MARK not in response.text + service.log.getvalue()
 
 
+def test_models_of_the_upstream_are_listed_by_name_alone(start: Start) -> None:
+    listed = {"object": "list", "note": MARK, "data": [
+        {"id": "tiny/7b:q4", "owned_by": MARK}, {"id": f"{MARK} was here"}, {"id": 3}]}
+    answers: list[Response] = [JSONResponse(listed), JSONResponse({"data": MARK}), JSONResponse({}, 500)]
+
+    async def say(scope: Any, receive: Any, send: Any) -> None:
+        assert (scope["method"], scope["path"]) == ("GET", "/v1/models")
+        await answers.pop(0)(scope, receive, send)
+
+    service = start(transport=httpx.ASGITransport(say), upstream={"url": "http://model.test/v1"})
+    assert service.ask("/v1/models", role="nobody").status_code == 401
+    found = service.ask("/v1/models")
+    assert [one["id"] for one in found.json()["data"]] == ["tiny/7b:q4"]
+    assert MARK not in found.text
+    assert [service.ask("/guards/medical/v1/models").status_code for _ in range(2)] == [502, 502]
+    assert service.events("crash") == []
+
+
+def test_the_code_of_a_refusal_is_no_text(proxy: Proxy) -> None:
+    for name in ("code", "type"):
+        service, _ = proxy(JSONResponse({"error": {name: "Jane.Roe.has.HIV"}}, 400))
+        response = service.ask("/v1/chat/completions", ASK)
+        assert response.status_code == 400
+        assert "Jane" not in response.text + service.log.getvalue()
+
+
+@pytest.mark.parametrize("delta", [{}, {"content": "", "role": "assistant"}])
+def test_a_usage_chunk_with_a_choice_is_no_error(proxy: Proxy, delta: Any) -> None:
+    last = {"choices": [{"index": 0, "delta": delta, "finish_reason": "eos", "logprobs": []}],
+            "usage": {"total_tokens": 7}}
+    service, _ = proxy(events([*chunks(SAFE)[:-1], last]))
+    response = service.ask("/v1/chat/completions", {**ASK, "stream": True})
+    assert (response.status_code, told(response)) == (200, SAFE)
+
+
 @pytest.mark.parametrize(("error", "status"), [(httpx.ConnectError(MARK), 502), (httpx.ReadTimeout(MARK), 504),
                                                (httpx.RemoteProtocolError(MARK), 502)])
 def test_a_network_that_fails(start: Start, error: Exception, status: int) -> None:

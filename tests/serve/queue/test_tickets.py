@@ -228,7 +228,7 @@ def test_lists_go_by_deadline(queue: Queue, clock: Clock) -> None:
     assert [row.id for row in queue.tickets()] == made
     first = queue.tickets(limit=4)
     assert [row.id for row in first] == made[:4]
-    assert queue.tickets(guard="law") == []
+    assert queue.tickets(guards=["law"]) == []
     assert TEXT not in repr(first)
 
 

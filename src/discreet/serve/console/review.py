@@ -84,7 +84,7 @@ class Shown:
 
 
 class Review:
-    """Reads and decides for reviewers. A key that is bound to a guard has the tickets of that guard only.
+    """Reads and decides for reviewers. A key has the tickets of its guards only.
 
     Raises NotFoundError for a ticket that is not there for this reviewer; UnavailableError as the queue does.
     """
@@ -94,7 +94,7 @@ class Review:
 
     def listing(self, caller: Caller, asked: Mapping[str, str]) -> Listing:
         """Tickets by deadline: those that wait, or with `kind` "recheck" those that are asked about a second time."""
-        kinds = {kind: self._queue.tickets(status=kind, guard=caller.guard, limit=MOST) for kind in (
+        kinds = {kind: self._queue.tickets(status=kind, guards=caller.guards, limit=MOST) for kind in (
             "pending", "recheck")}
         rows = kinds["recheck" if asked.get("kind") == "recheck" else "pending"]
         wanted = [one for one in rows if asked.get("guard") in ("", None, one.guard)
@@ -116,8 +116,8 @@ class Review:
     def own(self, ticket: str, caller: Caller) -> Mapping[str, Any]:
         """The ticket's columns, after what is due."""
         row = self._queue.settled(ticket)
-        if caller.guard not in (None, row["guard"]):
-            raise NotFoundError("there is no such ticket of this key's guard")
+        if not caller.may_use(row["guard"]):
+            raise NotFoundError("there is no such ticket of this key's guards")
         return row
 
     def undoable(self, ticket: str, caller: Caller) -> Mapping[str, Any] | None:

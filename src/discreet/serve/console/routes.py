@@ -10,7 +10,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hmac import compare_digest
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
@@ -27,7 +26,7 @@ from discreet.core.errors import ConflictError, InputError, NotFoundError, Unava
 from discreet.report.figure import css
 from discreet.serve.console.pages import render
 from discreet.serve.console.review import Judge, Review, Told, number_of
-from discreet.serve.console.session import HOURS, Guarded, Session, Sessions, session_key
+from discreet.serve.console.session import HOURS, Attempts, Guarded, Session, Sessions
 from discreet.serve.console.statistics import audit_rows, reviewing
 from discreet.serve.keys import LOCAL, Caller, Keyring
 from discreet.serve.limits import RefusedError
@@ -58,20 +57,21 @@ class Console:
         Whose keys sign in; None where the service asks for none, on the loopback.
     judge : callable
         Judges an edited text, by the name of a guard, before it may leave.
-    key_folder : Path
-        Where the key that seals sessions is kept; the processes of one service share it.
     load : callable
         Rows `{guard, point, judged, undecided, share, expected}` that compare the share of undecided answers with the
         one that calibration expects; may be none.
+    note : callable
+        Writes an event and its facts into the log: who signed in and out, and who tried.
     clock : callable
         Seconds since 1970.
     """
 
-    def __init__(self, queue: Queue, keyring: Keyring | None, judge: Judge, *, key_folder: Path,
+    def __init__(self, queue: Queue, keyring: Keyring | None, judge: Judge, *,
                  load: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
+                 note: Callable[[str, Mapping[str, Any]], None] = lambda event, facts: None,
                  clock: Callable[[], float] = time.time) -> None:
-        self._queue, self._keyring, self._load, self._clock = queue, keyring, load, clock
-        self._sessions = Sessions(session_key(key_folder), self._known, clock)
+        self._queue, self._keyring, self._load, self._note, self._clock = queue, keyring, load, note, clock
+        self._sessions, self._attempts = Sessions(queue.database, self._known, clock), Attempts(clock)
         self._review = Review(queue, judge, clock)
 
     def app(self) -> ASGIApp:
@@ -97,15 +97,16 @@ class Console:
         if self._keyring is None:
             return LOCAL if name == LOCAL.id else None
         try:
-            keys = self._keyring.keys()
-            return next((key.caller for key in keys
-                         if key.id == name and compare_digest(key.sha256[:16], mark)), None)
+            return self._keyring.caller_named(name, mark)
         except InputError:  # A file of keys that cannot be read lets nobody in.
             return None
 
     def _page(self, path: str, handler: Handler, roles: Sequence[str], *, form: bool = False) -> Route:
         """A page for who is signed in with one of `roles`; or what a `form` sends, with the token of the session."""
         async def endpoint(request: Request) -> Response:
+            return await self._said(serve(request), request)
+
+        async def serve(request: Request) -> Response:
             session = await run_in_threadpool(self._sessions.read, request)
             if session is None:
                 return self._to_sign_in(request)
@@ -113,20 +114,25 @@ class Console:
             if any(not compare_digest(str(one.get("token", "")).encode(), session.token.encode()) for one in sent):
                 return self._message(request, session, 403, "This form is not of your session",
                                      "Nothing was done. Load the page again and repeat it.")
-            return self._refusal(request, session, roles) or await self._said(handler(request, session, *sent),
-                                                                              request, session)
+            refused = self._refusal(request, session, roles)
+            return refused or await self._found(handler(request, session, *sent), request, session)
 
         return Route(path, endpoint, methods=["POST"] if form else None)
 
-    async def _said(self, working: Awaitable[Response], request: Request, session: Session) -> Response:
-        """An answer, or a page that says why there is none."""
+    async def _found(self, working: Awaitable[Response], request: Request, session: Session) -> Response:
+        """An answer, or a page that says that there is no such ticket."""
         try:
             return await working
         except NotFoundError:
             return self._message(request, session, 404, "There is no such ticket", "Its address is not one of this "
                                  "queue, or it is another guard's.")
+
+    async def _said(self, working: Awaitable[Response], request: Request) -> Response:
+        """An answer, or a page that says that the queue cannot be reached."""
+        try:
+            return await working
         except UnavailableError:
-            return self._message(request, session, 503, "The queue cannot be reached", "Nothing was changed. Try again "
+            return self._message(request, None, 503, "The queue cannot be reached", "Nothing was changed. Try again "
                                  "in a moment; if it lasts, tell your operator.")
 
     def _refusal(self, request: Request, session: Session, roles: Sequence[str]) -> Response | None:
@@ -144,35 +150,50 @@ class Console:
     async def _sign_in(self, request: Request) -> Response:
         """The form, and what it sends: a key is compared with the keyring and goes nowhere else."""
         if self._keyring is None:
-            return self._signed_in(request, LOCAL, "")
-        wrong, onward = "", request.query_params.get("next", "")
+            return await self._said(self._signed_in(request, LOCAL), request)
         if request.method == "POST":
-            if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-                return self._message(request, None, 403, "Sent from another site", "Sign in on the console's own page.")
-            form = await request.form(max_files=0, max_fields=4)
-            onward = str(form.get("next", ""))
-            try:
-                caller = await run_in_threadpool(self._keyring.caller, str(form.get("key", "")).strip())
-                if caller is not None and caller.role != "caller":
-                    keys = self._keyring.keys()
-                    mark = next(key.sha256[:16] for key in keys if key.id == caller.id)
-                    return self._signed_in(request, caller, mark, onward)
-                wrong = ("This key is not known." if caller is None else "This key is for an application; expected one "
-                         "of the role reviewer or operator.")
-            except (InputError, StopIteration):
-                wrong = "The file of keys cannot be read; tell your operator."
+            return await self._said(self._key_sent(request), request)
+        return self._sign_in_page(request, request.query_params.get("next", ""))
+
+    async def _key_sent(self, request: Request) -> Response:
+        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            return self._message(request, None, 403, "Sent from another site", "Sign in on the console's own page.")
+        address = _address(request)
+        if wait := self._attempts.tried(address):
+            self._note("sign_in_slowed", {"address": address})
+            page = self._message(request, None, 429, "Too many wrong keys", f"Try again in {wait} s.")
+            page.headers["Retry-After"] = str(wait)
+            return page
+        form = await request.form(max_files=0, max_fields=4)
+        onward = str(form.get("next", ""))
+        try:
+            assert self._keyring is not None
+            caller = await run_in_threadpool(self._keyring.caller, str(form.get("key", "")).strip())
+        except InputError:
+            self._attempts.right(address)
+            return self._sign_in_page(request, onward, "The file of keys cannot be read; tell your operator.")
+        if caller is not None and caller.role != "caller":
+            self._attempts.right(address)
+            return await self._signed_in(request, caller, onward)
+        self._note("sign_in_failed", {"address": address, "reason": "unknown" if caller is None else "role"})
+        return self._sign_in_page(request, onward, "This key is not known." if caller is None else "This key is for an "
+                                  "application; expected one of the role reviewer or operator.")
+
+    def _sign_in_page(self, request: Request, onward: str, wrong: str = "") -> Response:
         return self._html(request, None, "sign_in", 401 if wrong else 200, wrong=wrong, hours=HOURS,
                           next=_within(request, onward),
                           elsewhere=request.headers.get("sec-fetch-site") == "cross-site")
 
-    def _signed_in(self, request: Request, caller: Caller, mark: str, onward: str = "") -> Response:
+    async def _signed_in(self, request: Request, caller: Caller, onward: str = "") -> Response:
         response = RedirectResponse(_within(request, onward), 303)
-        self._sessions.open(response, request, caller, mark)
+        await run_in_threadpool(self._sessions.open, response, request, caller)
+        self._note("sign_in", {"address": _address(request), "caller": caller.id, "role": caller.role})
         return response
 
     async def _sign_out(self, request: Request, session: Session, form: FormData) -> Response:
         response = RedirectResponse(f"{_base(request)}/sign-in", 303)
-        self._sessions.close(response, request)
+        await run_in_threadpool(self._sessions.close, response, request)
+        self._note("sign_out", {"address": _address(request), "caller": session.caller.id})
         return response
 
     # The queue
@@ -268,13 +289,13 @@ class Console:
 
     async def _statistics(self, request: Request, session: Session) -> Response:
         found = await run_in_threadpool(reviewing, self._queue.database, self._clock() - DAYS * 86_400,
-                                        session.caller.guard)
+                                        session.caller.guards)
         return self._html(request, session, "statistics", page="statistics", found=found, days=DAYS)
 
     async def _audit(self, request: Request, session: Session) -> Response:
         ticket = request.query_params.get("ticket", "").strip()
         before = number_of(request.query_params.get("before", ""))
-        rows = await run_in_threadpool(audit_rows, self._queue.database, ticket or None, session.caller.guard,
+        rows = await run_in_threadpool(audit_rows, self._queue.database, ticket or None, session.caller.guards,
                                        before if before > 0 else None, SHOWN + 1)
         more = None
         if len(rows) > SHOWN:
@@ -298,6 +319,10 @@ class Console:
 
     async def _house_css(self, request: Request) -> Response:
         return Response(css("style") + css("page"), media_type="text/css", headers={"Cache-Control": "no-cache"})
+
+
+def _address(request: Request) -> str:
+    return "" if request.client is None else request.client.host
 
 
 def _base(request: Request) -> str:

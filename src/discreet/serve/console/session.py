@@ -1,29 +1,34 @@
-"""Who is signed in: a session cookie that the server sealed, the token that forms carry, and the headers of every page.
+"""Who is signed in: sessions in the queue's database, the token that forms carry, and the headers of every page.
 
-The cookie holds the id of a key, never the key: HttpOnly, SameSite=Strict, Secure over HTTPS, sealed with Fernet. A
-session ends after some hours, and at once when its key is removed or replaced.
+The cookie holds random bits, never a key: HttpOnly, SameSite=Strict, Secure over HTTPS. The database holds their
+SHA-256. A session ends when somebody signs out, wherever the cookie was copied to; after some hours; and at once when
+its key is removed or replaced.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from cryptography.fernet import Fernet, InvalidToken
+from sqlalchemy import delete, insert, select
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.core.folders import make_once
 from discreet.serve.keys import Caller
+from discreet.serve.queue.tables import Database, sessions
 
 COOKIE = "discreet-session"
 HOURS = 8
+WRONG_A_MINUTE = 10
+"""Wrong keys that one address may try in a minute."""
+ADDRESSES = 10_000
+"""Addresses that are remembered; the oldest is forgotten first."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -39,14 +44,6 @@ HEADERS = {
 NO_STORE = "no-store, max-age=0"
 
 
-def session_key(folder: Path) -> bytes:
-    """The key that seals sessions, in `folder`; made when there is none, by one of several processes."""
-    path = folder / "console.key"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    make_once(path, Fernet.generate_key())
-    return path.read_bytes()
-
-
 @dataclass(frozen=True, slots=True)
 class Session:
     """Who works in a browser, and the token that this session's forms carry."""
@@ -56,44 +53,80 @@ class Session:
 
 
 class Sessions:
-    """Opens and reads session cookies.
+    """Opens, reads and ends sessions.
 
     Parameters
     ----------
-    key : bytes
-        A Fernet key; see `session_key`.
+    database : Database
+        The queue's, which the processes of one service share.
     known : callable
         Id of a key and mark of that key to its caller, None where it was removed or replaced since.
     clock : callable
         Seconds since the epoch.
     """
 
-    def __init__(self, key: bytes, known: Callable[[str, str], Caller | None],
+    def __init__(self, database: Database, known: Callable[[str, str], Caller | None],
                  clock: Callable[[], float] = time.time) -> None:
-        self._fernet, self._known, self._clock = Fernet(key), known, clock
+        self._database, self._known, self._clock = database, known, clock
 
-    def open(self, response: Response, request: Request, caller: Caller, mark: str) -> None:
-        """Set the cookie of a new session."""
-        sealed = self._fernet.encrypt_at_time(json.dumps([caller.id, mark, secrets.token_urlsafe(24)]).encode(),
-                                              int(self._clock()))
-        response.set_cookie(COOKIE, sealed.decode("ascii"), path=request.scope["root_path"] or "/", httponly=True,
-                            samesite="strict", secure=request.url.scheme == "https", max_age=HOURS * 3600)
+    def open(self, response: Response, request: Request, caller: Caller) -> None:
+        """Begin a session, and set its cookie. Raises UnavailableError."""
+        secret, now = secrets.token_urlsafe(32), self._clock()
+        with self._database.writing() as connection:
+            connection.execute(delete(sessions).where(sessions.c.ends <= now))
+            connection.execute(insert(sessions).values(
+                id=_digest("session", secret), key_id=caller.id, key_mark=caller.mark, ends=now + HOURS * 3600))
+        response.set_cookie(COOKIE, secret, path=request.scope["root_path"] or "/", httponly=True, samesite="strict",
+                            secure=request.url.scheme == "https", max_age=HOURS * 3600)
 
     def close(self, response: Response, request: Request) -> None:
-        """Delete the cookie in the browser; a copy of it ends with its key, or after `HOURS`."""
+        """End the session for every copy of its cookie, and delete the cookie. Raises UnavailableError."""
+        with self._database.writing() as connection:
+            connection.execute(delete(sessions).where(sessions.c.id == _digest("session", _cookie(request))))
         response.delete_cookie(COOKIE, path=request.scope["root_path"] or "/", httponly=True, samesite="strict",
                                secure=request.url.scheme == "https")
 
     def read(self, request: Request) -> Session | None:
         """The session of a request; None where there is none, where it is over, or where its key is gone."""
-        try:
-            opened = self._fernet.decrypt_at_time(request.cookies.get(COOKIE, "").encode(), HOURS * 3600,
-                                                  int(self._clock()))
-        except (InvalidToken, UnicodeEncodeError):
+        if not (secret := _cookie(request)):
             return None
-        name, mark, token = json.loads(opened)
-        caller = self._known(name, mark)
-        return None if caller is None else Session(caller, token)
+        wanted = select(sessions).where(sessions.c.id == _digest("session", secret), sessions.c.ends > self._clock())
+        with self._database.reading() as connection:
+            found = connection.execute(wanted).mappings().first()
+        caller = None if found is None else self._known(found["key_id"], found["key_mark"])
+        return None if caller is None else Session(caller, _digest("form", secret))
+
+
+def _cookie(request: Request) -> str:
+    return request.cookies.get(COOKIE, "")
+
+
+def _digest(of: str, secret: str) -> str:
+    return hashlib.sha256(f"{of}:{secret}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Attempts:
+    """Keys that were tried by address in the last minute, but for those that were right."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._wrong = clock, dict[str, deque[float]]()
+
+    def tried(self, address: str) -> int:
+        """Count a key, before it is compared. Seconds until the address may try one; 0 where it may now."""
+        seen, now = self._wrong.setdefault(address, deque()), self._clock()
+        while seen and seen[0] <= now - 60:
+            seen.popleft()
+        if len(seen) >= WRONG_A_MINUTE:
+            return 1 + int(seen[0] + 60 - now)
+        seen.append(now)
+        while len(self._wrong) > ADDRESSES:
+            del self._wrong[next(iter(self._wrong))]
+        return 0
+
+    def right(self, address: str) -> None:
+        """The last key was right, or could not be compared."""
+        if self._wrong.get(address):
+            self._wrong[address].pop()
 
 
 class Guarded:

@@ -53,13 +53,13 @@ class Reviewing:
     reasons: Sequence[tuple[str, str, int]]
 
 
-def reviewing(database: Database, since: float, guard: str | None = None) -> Reviewing:
-    """The statistics of tickets opened from `since` on, in seconds since 1970, of one guard or all."""
+def reviewing(database: Database, since: float, guards: Sequence[str] | None = None) -> Reviewing:
+    """The statistics of tickets opened from `since` on, in seconds since 1970, of some guards or all."""
     c = tickets.c
     wanted = select(c.id, c.guard, c.code, c.status, c.opened, c.decision, c.decision_code, c.final_at, c.first_by,
                     c.decided_by).where(c.opened >= since)
-    if guard is not None:
-        wanted = wanted.where(c.guard == guard)
+    if guards is not None:
+        wanted = wanted.where(c.guard.in_(guards))
     looked = select(audit.c.ticket, audit.c.action).join(tickets, c.id == audit.c.ticket).where(
         c.opened >= since, audit.c.action.in_(("recheck_release", "recheck_block")))
     with database.reading() as connection:
@@ -106,14 +106,14 @@ def _groups(rows: Sequence[Mapping[str, Any]], released: Callable[[Mapping[str, 
     return found
 
 
-def audit_rows(database: Database, ticket: str | None, guard: str | None, before: int | None,
+def audit_rows(database: Database, ticket: str | None, guards: Sequence[str] | None, before: int | None,
                limit: int) -> list[dict[str, Any]]:
-    """Rows of the audit, the latest first: of one ticket, of one guard, `before` a row's number."""
+    """Rows of the audit, the latest first: of one ticket, of some guards, `before` a row's number."""
     wanted = select(audit).order_by(audit.c.seq.desc()).limit(limit)
     if ticket is not None:
         wanted = wanted.where(audit.c.ticket == ticket)
-    if guard is not None:
-        wanted = wanted.join(tickets, tickets.c.id == audit.c.ticket).where(tickets.c.guard == guard)
+    if guards is not None:
+        wanted = wanted.join(tickets, tickets.c.id == audit.c.ticket).where(tickets.c.guard.in_(guards))
     if before is not None:
         wanted = wanted.where(audit.c.seq < before)
     with database.reading() as connection:

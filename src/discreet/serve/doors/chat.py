@@ -6,6 +6,7 @@ never goes out. Fields: the types of openai 3.54.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
@@ -18,11 +19,20 @@ from discreet.core.records import Answer
 from discreet.serve.gate import Outcome, details
 
 Json = dict[str, Any]
-FINISHED = ("stop", "length", "tool_calls", "content_filter", "function_call")
+FINISHED: dict[str, tuple[str, ...]] = {
+    "stop": ("eos", "eos_token", "stop_token", "stop_sequence", "end_turn", "complete", "completed", "done"),
+    "length": ("max_tokens", "max_length", "max_new_tokens", "model_length", "limit"),
+    "tool_calls": ("tool_use", "tool_call"), "content_filter": ("safety", "refusal"), "function_call": ()}
+"""OpenAI's reasons why an answer ended, and what other servers call them."""
 CATEGORIES = ("privacy/direct", "privacy/contextual", "privacy/verbatim", "privacy/undecided", "privacy/not_judged")
 REASONING = ("reasoning", "reasoning_content")
 """Two names of one thing: vLLM's newer and older."""
-_ID = re.compile(r"[A-Za-z0-9_.:/+=-]{1,200}")
+COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens", "audio_tokens", "text_tokens",
+          "image_tokens", "reasoning_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
+          "prompt_cache_hit_tokens", "prompt_cache_miss_tokens")
+TIERS = ("auto", "default", "flex", "scale", "priority", "standard")
+_SUFFIX = re.compile(r"(?:-[0-9]{3,8}|-[0-9]{4}-[0-9]{2}-[0-9]{2})?")
+"""What an upstream may add to the name of the model that was asked for: a version or a date."""
 _CALL_ID = re.compile(r"(?:call_|chatcmpl-tool-|toolu_)?[A-Za-z0-9]{8,40}")
 _NAME = re.compile(r"[\w-]{1,64}")
 
@@ -31,53 +41,68 @@ class MalformedError(Exception):
     """What came is no answer that can be judged whole. The message is a word for logs, and never a text of it."""
 
 
-def cleaned(body: Any, tools: frozenset[str]) -> Json:
-    """A completion with the allowed fields only; `tools` are the names of functions that the request declared.
+def cleaned(body: Any, tools: frozenset[str], model: str = "unknown") -> Json:
+    """A completion with the allowed fields only; `tools` are the names of functions that the request declared, `model`
+    the model that it asked for.
 
-    Raises MalformedError where a field that must be there is missing or of another type, or text stands where no text
-    is expected.
+    Nothing in the head of a completion is a text of the upstream: its id is ours, and names are those of the request or
+    of a list. Raises MalformedError where a field that must be there is missing or of another type, or text stands
+    where no text is expected.
     """
-    given = _object(body)
+    given = as_object(body)
     choices = given.get("choices")
     if not isinstance(choices, list) or not choices:
         raise MalformedError("no_choices")
-    return {"id": _word(given.get("id")) or f"chatcmpl-{uuid4().hex}", "object": "chat.completion",
-            "created": _number(given.get("created")) or int(time.time()),
-            "model": _word(given.get("model")) or "unknown",
-            "choices": [_choice(_object(one), number, tools) for number, one in enumerate(choices)],
-            **{name: word for name in ("service_tier", "system_fingerprint") if (word := _word(given.get(name)))},
+    return {"id": f"chatcmpl-{uuid4().hex}", "object": "chat.completion", "created": int(time.time()),
+            "model": _model(given.get("model"), model),
+            "choices": [_choice(as_object(one), number, tools) for number, one in enumerate(choices)],
+            **({"service_tier": given["service_tier"]} if given.get("service_tier") in TIERS else {}),
             **({"usage": usage} if (usage := _counts(given.get("usage"))) else {})}
 
 
+def _model(given: Any, asked: str) -> str:
+    """The model's name: the one that was asked for, with the version that the upstream adds."""
+    if isinstance(given, str) and given.startswith(asked) and _SUFFIX.fullmatch(given[len(asked):]):
+        return given
+    return asked
+
+
+def _finish_reason(given: Any) -> str:
+    word = given.lower() if isinstance(given, str) else None
+    for reason, others in FINISHED.items():
+        if word == reason or word in others:
+            return reason
+    raise MalformedError("no_finish_reason")
+
+
 def _choice(given: Json, number: int, tools: frozenset[str]) -> Json:
-    if given.get("finish_reason") not in FINISHED:
-        raise MalformedError("no_finish_reason")
-    said = _object(given.get("message"))
-    message: Json = {"role": "assistant", "content": _content(said.get("content")),
+    finish = _finish_reason(given.get("finish_reason"))
+    said = as_object(given.get("message"))
+    message: Json = {"role": "assistant", "content": content_of(said.get("content")),
                      "refusal": _text(said.get("refusal"))}
     for name in REASONING:
         if said.get(name) is not None:
             message[name] = _text(said[name])
     if said.get("annotations"):
-        message["annotations"] = [_annotation(one) for one in _list(said["annotations"])]
+        message["annotations"] = [_annotation(one) for one in as_list(said["annotations"])]
     if said.get("tool_calls"):
-        message["tool_calls"] = [_tool_call(_object(one), tools) for one in _list(said["tool_calls"])]
+        message["tool_calls"] = [_tool_call(as_object(one), tools) for one in as_list(said["tool_calls"])]
     if said.get("function_call"):
-        message["function_call"] = _function(_object(said["function_call"]), tools)
+        message["function_call"] = _function(as_object(said["function_call"]), tools)
     if said.get("audio"):  # What was spoken cannot be held against its transcript, so only the transcript passes.
-        spoken = _object(said["audio"])
-        message["audio"] = {"id": _word(spoken.get("id")) or "audio", "data": "", "expires_at": 0,
+        spoken = as_object(said["audio"])
+        message["audio"] = {"id": "audio", "data": "", "expires_at": 0,
                             "transcript": _text(spoken.get("transcript")) or ""}
-    return {"index": _number(given.get("index")) or number, "message": message, "finish_reason": given["finish_reason"],
+    return {"index": number, "message": message, "finish_reason": finish,
             "logprobs": _logprobs(given.get("logprobs"), message)}
 
 
-def _content(given: Any) -> Any:
-    """A string, or parts of text and refusals."""
+def content_of(given: Any) -> Any:
+    """The content of a message: a string, or parts of text and refusals."""
     if not isinstance(given, list):
         return _text(given)
     parts = []
-    for part in map(_object, given):
+    for part in map(as_object, given):
         kind = part.get("type")
         if kind not in ("text", "refusal"):
             raise MalformedError("content_part")
@@ -86,19 +111,19 @@ def _content(given: Any) -> Any:
 
 
 def _annotation(given: Any) -> Json:
-    one = _object(_object(given).get("url_citation"))
+    one = as_object(as_object(given).get("url_citation"))
     return {"type": "url_citation", "url_citation": {
         **{name: _text(one.get(name)) or "" for name in ("url", "title")},
-        **{name: _number(one.get(name)) or 0 for name in ("start_index", "end_index")}}}
+        **{name: as_number(one.get(name)) or 0 for name in ("start_index", "end_index")}}}
 
 
 def _tool_call(given: Json, tools: frozenset[str]) -> Json:
     if given.get("type", "function") == "custom":
-        custom = _object(given.get("custom"))
+        custom = as_object(given.get("custom"))
         name = _tool(custom, tools)
         return {"id": _call_id(given.get("id"), name), "type": "custom",
                 "custom": {"name": name, "input": _text(custom.get("input")) or ""}}
-    function = _function(_object(given.get("function")), tools)
+    function = _function(as_object(given.get("function")), tools)
     return {"id": _call_id(given.get("id"), function["name"]), "type": "function", "function": function}
 
 
@@ -110,7 +135,10 @@ def _call_id(given: Any, name: str) -> str:
 
 
 def _function(given: Json, tools: frozenset[str]) -> Json:
-    return {"name": _tool(given, tools), "arguments": _text(given.get("arguments")) or ""}
+    arguments = given.get("arguments")
+    if isinstance(arguments, dict):  # Some servers send the object itself.
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return {"name": _tool(given, tools), "arguments": _text(arguments) or ""}
 
 
 def _tool(given: Json, tools: frozenset[str]) -> str:
@@ -194,8 +222,8 @@ def replaced(completion: Json, said: str) -> Json:
 
 def chunks_of(completion: Json, *, usage: bool) -> Iterator[Json]:
     """A completion as the chunks of a stream; with `usage` the last one holds it."""
-    base: Json = {**{name: completion[name] for name in ("id", "created", "model", "service_tier", "system_fingerprint")
-               if name in completion}, "object": "chat.completion.chunk"}
+    kept: Json = {name: completion[name] for name in ("id", "created", "model", "service_tier") if name in completion}
+    base: Json = {**kept, "object": "chat.completion.chunk"}
 
     def chunk(index: int, delta: Json, finish: str | None = None, logprobs: Json | None = None, **more: Any) -> Json:
         return {**base, "choices": [{"index": index, "delta": delta, "finish_reason": finish, "logprobs": logprobs}],
@@ -215,77 +243,6 @@ def chunks_of(completion: Json, *, usage: bool) -> Iterator[Json]:
         yield {**base, "choices": [], "usage": completion["usage"]}
 
 
-class Assembly:
-    """The chunks of a stream put together to one completion."""
-
-    def __init__(self) -> None:
-        self._head: Json = {}
-        self._choices: dict[int, Json] = {}
-        self.closed = False
-
-    def add(self, chunk: Any) -> None:
-        """Take one chunk. Raises MalformedError where it is none."""
-        given = _object(chunk)
-        if "error" in given:
-            raise MalformedError("error_in_stream")
-        for name in ("id", "created", "model", "service_tier", "system_fingerprint", "usage"):
-            if given.get(name) is not None:
-                self._head[name] = given[name]
-        for one in map(_object, _list(given.get("choices") or [])):
-            choice = self._choices.setdefault(_number(one.get("index")) or 0, {"message": {}, "finish_reason": None})
-            if choice["finish_reason"] is not None and one.get("delta"):
-                raise MalformedError("text_after_the_end")
-            self._add(choice["message"], _object(one.get("delta") or {}))
-            choice["finish_reason"] = one.get("finish_reason") or choice["finish_reason"]
-            for name, tokens in (one.get("logprobs") or {}).items():
-                if isinstance(tokens, list):
-                    choice.setdefault("logprobs", {}).setdefault(name, []).extend(tokens)
-
-    def _add(self, message: Json, delta: Json) -> None:
-        for name, value in delta.items():
-            if name == "tool_calls":
-                for call in map(_object, _list(value or [])):
-                    calls = message.setdefault("tool_calls", {})
-                    _merge(calls.setdefault(_number(call.get("index")) or 0, {}),
-                           {k: v for k, v in call.items() if k != "index"})
-            elif name == "role":
-                message["role"] = value
-            elif isinstance(value, dict):
-                _merge(message.setdefault(name, {}), value)
-            elif isinstance(value, str):
-                message[name] = _joined(message.get(name), value)
-            elif isinstance(value, list):
-                message[name] = [*message.get(name, ()), *value]
-
-    def completion(self) -> Json:
-        """The whole. Raises MalformedError unless the stream was closed, and each choice has come to its end."""
-        if not self.closed or not self._choices:
-            raise MalformedError("cut")
-        choices = []
-        for index, choice in sorted(self._choices.items()):
-            calls = choice["message"].get("tool_calls")
-            message = choice["message"] | ({"tool_calls": [calls[i] for i in sorted(calls)]} if calls else {})
-            choices.append({**choice, "index": index, "message": message})
-        return {**self._head, "choices": choices}
-
-
-def _merge(into: Json, more: Json) -> None:
-    """Add the parts of a delta to what is there: strings are continued but for ids, types and names."""
-    for name, value in more.items():
-        if isinstance(value, dict):
-            _merge(into.setdefault(name, {}), value)
-        elif isinstance(value, str) and name not in ("id", "type"):
-            into[name] = _joined(into.get(name), value)
-        elif value is not None:
-            into[name] = value
-
-
-def _joined(before: Any, more: str) -> str:
-    if before is not None and not isinstance(before, str):
-        raise MalformedError("type")
-    return (before or "") + more
-
-
 def strings(value: Any, deepest: int = 30) -> Iterator[str]:
     """Every text in a message, wherever it stands, but for its role. MalformedError where it is nested too deeply."""
     if deepest == 0:
@@ -297,13 +254,15 @@ def strings(value: Any, deepest: int = 30) -> Iterator[str]:
             yield from strings(one, deepest - 1)
 
 
-def _object(given: Any) -> Json:
+def as_object(given: Any) -> Json:
+    """An object of JSON. Raises MalformedError for anything else."""
     if not isinstance(given, dict):
         raise MalformedError("type")
     return given
 
 
-def _list(given: Any) -> list[Any]:
+def as_list(given: Any) -> list[Any]:
+    """A list of JSON. Raises MalformedError for anything else."""
     if not isinstance(given, list):
         raise MalformedError("type")
     return given
@@ -316,19 +275,15 @@ def _text(given: Any) -> str | None:
     return given and given.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _word(given: Any) -> str | None:
-    """An id or a name without spaces, in which no sentence fits."""
-    return given if isinstance(given, str) and _ID.fullmatch(given) else None
-
-
-def _number(given: Any) -> int | None:
-    return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 2**53 else None
+def as_number(given: Any) -> int | None:
+    """A count, or None; one of nine digits may be a number of somebody."""
+    return given if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 10**8 else None
 
 
 def _counts(given: Any) -> Json:
     """Numbers of tokens, and of kinds of tokens."""
     if not isinstance(given, dict):
         return {}
-    kept = {name: _number(value) for name, value in given.items() if _NAME.fullmatch(name) and name.endswith("tokens")}
-    nested = {name: _counts(value) for name, value in given.items() if name.endswith("tokens_details")}
-    return {**{k: v for k, v in kept.items() if v is not None}, **{k: v for k, v in nested.items() if v}}
+    kept = {name: value for name in COUNTS if (value := as_number(given.get(name))) is not None}
+    nested = {name: _counts(given.get(name)) for name in ("prompt_tokens_details", "completion_tokens_details")}
+    return {**kept, **{name: value for name, value in nested.items() if value}}

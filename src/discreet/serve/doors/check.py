@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Asker, Code, Origin, Turn
 from discreet.serve.doors.declared import ASKER, Declaration, Passage, UserHeader, asked, end_user
-from discreet.serve.gate import Act, Gate, Outcome, details, length_of
+from discreet.serve.fair import length_of
+from discreet.serve.gate import Act, Gate, Outcome, details
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import Error, RefusedError, answers_of
 

@@ -31,7 +31,8 @@ from discreet.serve.doors.declared import (
     with_header,
 )
 from discreet.serve.doors.upstream import Upstream, malformed
-from discreet.serve.gate import Gate, Outcome, details, length_of, not_judged
+from discreet.serve.fair import length_of
+from discreet.serve.gate import Gate, Outcome, details, not_judged
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import RefusedError, answers_of
 from discreet.serve.telemetry import crash
@@ -78,6 +79,22 @@ class Moderation(BaseModel):
     model_config = ConfigDict(extra="ignore")
     input: str | Annotated[list[str], Field(min_length=1)] | Annotated[list[Part], Field(min_length=1)]
     model: str | None = Field(None, max_length=200)
+
+
+class Model(BaseModel):
+    """A model behind the proxy."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "upstream"
+
+
+class Models(BaseModel):
+    """The models behind the proxy."""
+
+    object: Literal["list"] = "list"
+    data: list[Model]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +145,8 @@ class Proxied:
         try:
             if isinstance(choices := found.get("choices"), list) and len(choices) > self.gate.settings.limits.texts:
                 raise chat.MalformedError("too_many_choices")
-            return chat.cleaned(found, frozenset(name for name in names if isinstance(name, str)))
+            return chat.cleaned(found, frozenset(name for name in names if isinstance(name, str)),
+                                str(self.body["model"]))
         except chat.MalformedError as error:
             raise self.upstream.counted(malformed(str(error))) from None
 
@@ -196,6 +214,12 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
     if upstream is None:
         return routes
     statuses = answers_of(404, 502, 504)
+
+    @routes.get("/v1/models", responses=statuses, response_model=Models)
+    @routes.get("/guards/{guard}/v1/models", responses=statuses, response_model=Models)
+    async def models(caller: CallerOf) -> Models:
+        """The names of the models behind the proxy, as the upstream lists them; nothing else of the list is passed."""
+        return Models(data=[Model(id=name) for name in await upstream.models()])
 
     @routes.post("/v1/chat/completions", responses=statuses, response_model=None)
     async def completions(body: Annotated[Completion, Body()], caller: CallerOf, request: Request,

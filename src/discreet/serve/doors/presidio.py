@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.core.records import Answer
 from discreet.guard.guard import Judgement
 from discreet.guard.score import probability
-from discreet.serve.gate import Gate, length_of
+from discreet.serve.fair import length_of
+from discreet.serve.gate import Gate
 from discreet.serve.keys import OperatorOf
 from discreet.serve.limits import RefusedError, answers_of
 from discreet.text.direct.presidio import ENTITIES

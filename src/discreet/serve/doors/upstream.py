@@ -6,9 +6,11 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from discreet.serve.doors.chat import Assembly, Json, MalformedError
+from discreet.serve.doors.assembly import Assembly
+from discreet.serve.doors.chat import Json, MalformedError, as_list, as_object
 from discreet.serve.limits import RefusedError
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import Telemetry
@@ -16,7 +18,14 @@ from discreet.serve.telemetry import Telemetry
 if TYPE_CHECKING:
     import httpx
 
-_WORD = re.compile(r"[a-z0-9_.-]{1,60}", re.IGNORECASE)
+CODES = frozenset({
+    "context_length_exceeded", "string_above_max_length", "invalid_request_error", "invalid_value", "invalid_type",
+    "unsupported_parameter", "unsupported_value", "missing_required_parameter", "unknown_parameter", "content_filter",
+    "model_not_found", "not_found_error", "request_too_large", "rate_limit_exceeded", "rate_limit_error",
+    "insufficient_quota", "overloaded_error", "server_error", "invalid_api_key", "BadRequestError", "NotFoundError",
+    "exceed_context_size_error"})
+"""Codes of errors that are passed on; any other may be a text."""
+_NAME = re.compile(r"[\w.:/@+-]{1,200}")
 PASSED_ON = (400, 404, 413, 422, 429)
 """What the caller can mend; other refusals of the upstream are ours to answer for."""
 
@@ -52,24 +61,34 @@ class Upstream:
 
     async def complete(self, body: Json) -> Json:
         """The completion of a request, put together where it is streamed. Raises UpstreamError."""
-        import httpx
-
         try:
             sent = json.dumps(body, allow_nan=False).encode()
         except (ValueError, RecursionError):
             raise RefusedError(422, "invalid", "the request holds a number that is not finite, or is nested too "
                                "deeply; expected JSON") from None
+        async with self._answer("POST", "chat/completions", sent) as response:
+            if body.get("stream"):
+                return await _assembled(_bytes(response, self.most))
+            return as_object(json.loads(b"".join([part async for part in _bytes(response, self.most)])))
+
+    async def models(self) -> list[str]:
+        """The names of the models that the endpoint lists. Raises UpstreamError."""
+        async with self._answer("GET", "models") as response:
+            found = as_object(json.loads(b"".join([part async for part in _bytes(response, self.most)])))
+            names = [as_object(one).get("id") for one in as_list(found.get("data"))]
+            return [name for name in names if isinstance(name, str) and _NAME.fullmatch(name)]
+
+    @asynccontextmanager
+    async def _answer(self, method: str, path: str, content: bytes | None = None) -> AsyncIterator[httpx.Response]:
+        """A response with status 200. Whatever else comes, or is wrong with what is read of it, is an UpstreamError."""
+        import httpx
+
         try:  # The client's own limit is that of one read, which an answer that drips never meets.
             async with asyncio.timeout(self.seconds), self._client.stream(
-                    "POST", "chat/completions", content=sent, headers={"Content-Type": "application/json"}) as response:
+                    method, path, content=content, headers={"Content-Type": "application/json"}) as response:
                 if response.status_code != 200:
                     raise await self._refusal(response)
-                if body.get("stream"):
-                    return await _assembled(_bytes(response, self.most))
-                found = json.loads(b"".join([part async for part in _bytes(response, self.most)]))
-                if not isinstance(found, dict):
-                    raise MalformedError("type")
-                return found
+                yield response
         except UpstreamError as error:
             raise self.counted(error) from None
         except (httpx.TimeoutException, TimeoutError):
@@ -99,7 +118,7 @@ class Upstream:
         try:
             said = json.loads(b"".join([part async for part in _bytes(response, 100_000)]))["error"]
             code = next(said[name] for name in ("code", "type") if isinstance(said.get(name), str)
-                        and _WORD.fullmatch(said[name]))
+                        and said[name] in CODES)
         except (httpx.HTTPError, MalformedError, ValueError, KeyError, TypeError, AttributeError, StopIteration,
                 RecursionError):
             code = "no code"

@@ -46,9 +46,9 @@ def _run(database: Database, connection: Connection, found: str | None) -> None:
     if found is not None and found not in known:
         raise InputError(f"the queue's database {database.name} has revision {found[:40]!r}, and this version knows "
                          f"those up to {HEAD}; install the version that wrote it, or a newer one")
-    if found is None and {"tickets", "audit", "deliveries"} & set(inspect(connection).get_table_names()):
-        raise InputError(f"the queue's database {database.name} holds tables 'tickets', 'audit' or 'deliveries' that "
-                         "the queue did not make; expected an empty database, or the queue's own")
+    if found is None and {"tickets", "audit", "deliveries", "sessions"} & set(inspect(connection).get_table_names()):
+        raise InputError(f"the queue's database {database.name} holds tables 'tickets', 'audit', 'deliveries' or "
+                         "'sessions' that the queue did not make; expected an empty database, or the queue's own")
     try:
         command.upgrade(config, "head")
     except SQLAlchemyError as error:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from threading import Lock
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import (
     JSON,
@@ -23,6 +25,8 @@ from sqlalchemy import (
     Table,
     create_engine,
     event,
+    false,
+    update,
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -35,6 +39,7 @@ tickets = Table(
     "tickets", metadata,
     Column("id", String(32), primary_key=True),
     Column("caller", String(200), nullable=False),
+    Column("caller_mark", String(16), nullable=False),  # which key of that name
     Column("guard", String(200), nullable=False),
     Column("code", String(60), nullable=False),
     Column("policy", String(400), nullable=False),
@@ -86,6 +91,15 @@ deliveries = Table(
     Column("next_at", Float),  # null once it arrived, or was given up
     Column("arrived", Float),
     Index("deliveries_due", "next_at"),
+)
+
+sessions = Table(
+    "sessions", metadata,
+    Column("id", String(64), primary_key=True),  # the SHA-256 of what the cookie holds
+    Column("key_id", String(200), nullable=False),
+    Column("key_mark", String(16), nullable=False),
+    Column("ends", Float, nullable=False),
+    Index("sessions_by_end", "ends"),
 )
 
 _WRITES = "discreet_writes"
@@ -140,6 +154,21 @@ class Database:
             connection.execution_options(**{_WRITES: True})
             with connection.begin():
                 yield connection
+
+    def probe(self) -> None:
+        """Whether tickets can be written now: UnavailableError where not, or where another writer is busy for long."""
+        if not self.is_sqlite:
+            with self.writing() as connection:
+                connection.execute(update(tickets).where(false()).values(version=0))
+            return
+        try:  # By a connection of its own, which waits for the lock a second and not ten.
+            with closing(sqlite3.connect(f"file:{quote(self._file)}?mode=rw", timeout=1, uri=True,
+                                         isolation_level=None)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("SELECT 1 FROM tickets LIMIT 1")
+        except sqlite3.Error as error:
+            raise UnavailableError(f"the queue's database {self.name} cannot be written ({type(error).__name__}); "
+                                   "expected a file that no other program locks") from None
 
     def checkpoint(self) -> None:
         """SQLite: move the write-ahead log into the database and empty it, as far as readers let it."""

@@ -80,9 +80,10 @@ class Queue(Store):
 
     def open(self, *, caller: str, guard: str, code: str, policy: str, texts: Sequence[str], question: str | None,
              verdict: Mapping[str, Any], findings: Sequence[Mapping[str, Any]], payload: Mapping[str, Any],
-             user_words: str = "") -> str:
+             user_words: str = "", mark: str = "") -> str:
         """Put an answer into the queue; its ticket's id, once everything is on the disk.
 
+        `mark` is that of the caller's key: a later key of the same name does not read the ticket.
         `question` is for the reviewer to read; `user_words` is what of the request are the user's own words, in which
         an edited text is judged.
         `payload` is what the caller is to receive if it is released; `verdict` and `findings` as JSON. A verdict may
@@ -92,9 +93,10 @@ class Queue(Store):
         key, name, wrapped = self.vault.data_key(ticket, now + self.expires_s)
         held = {"texts": list(texts), "question": question, "user_words": user_words, "verdict": dict(verdict),
                 "findings": [dict(one) for one in findings], "payload": dict(payload)}
-        row = {"id": ticket, "caller": caller, "guard": guard, "code": code, "policy": policy, "status": "pending",
-               "version": 1, "opened": now, "deadline": now + self.expires_s, "erase_at": now + self.expires_s,
-               "verdict_hash": audit.hash_of(verdict), "key_name": name, "wrapped": wrapped,
+        row = {"id": ticket, "caller": caller, "caller_mark": mark, "guard": guard, "code": code, "policy": policy,
+               "status": "pending", "version": 1, "opened": now, "deadline": now + self.expires_s,
+               "erase_at": now + self.expires_s, "verdict_hash": audit.hash_of(verdict), "key_name": name,
+               "wrapped": wrapped,
                "figures": {**{one: verdict.get(one) for one in FIGURES},
                            "why": (verdict.get("cause") or {}).get("cause")},
                "sealed": self.vault.seal(key, ticket, "content", json.dumps(held).encode())}
@@ -103,10 +105,10 @@ class Queue(Store):
             self.note(connection, row, caller, "open", code)
         return ticket
 
-    def state(self, ticket: str, caller: str) -> TicketState:
-        """What the caller may know of its ticket. NotFoundError for none, or another caller's."""
+    def state(self, ticket: str, caller: str, mark: str = "") -> TicketState:
+        """What the caller may know of its ticket. NotFoundError for none, or one of another caller or mark."""
         row = self.settled(ticket)
-        if row["caller"] != caller:
+        if (row["caller"], row["caller_mark"]) != (caller, mark):
             raise NotFoundError(f"there is no ticket {ticket[:40]!r} of this caller; expected the id that came with "
                                 "the answer")
         status: Status = "pending" if row["status"] == "decided" else row["status"]
@@ -118,7 +120,8 @@ class Queue(Store):
                 payload = None  # its key is destroyed: it was released and may no longer be fetched
         return TicketState(row["id"], status, row["version"], row["deadline"], payload)
 
-    def tickets(self, *, status: str = "pending", guard: str | None = None, limit: int = 50) -> list[TicketRow]:
+    def tickets(self, *, status: str = "pending", guards: Sequence[str] | None = None,
+                limit: int = 50) -> list[TicketRow]:
         """Tickets by deadline, the nearest first.
 
         `status` is as stored ("pending", "decided", "released", "blocked", "expired"), or "recheck".
@@ -126,7 +129,7 @@ class Queue(Store):
         c = tickets.c
         wanted = select(tickets).order_by(c.deadline, c.id).limit(max(1, min(limit, 500)))
         wanted = wanted.where(c.recheck == "open" if status == "recheck" else c.status == status)
-        wanted = wanted if guard is None else wanted.where(c.guard == guard)
+        wanted = wanted if guards is None else wanted.where(c.guard.in_(guards))
         if status == "pending":
             wanted = wanted.where(c.deadline > self.clock())
         with self.database.reading() as connection:

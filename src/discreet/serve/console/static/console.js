@@ -95,6 +95,11 @@
   // Keys: single characters only, none while somebody writes, none that the browser has; they can be switched off.
   const remembered = () => { try { return localStorage.getItem("discreet-keys"); } catch { return null; } };
   const help = one("#help"), on = one("#keys-on");
+  // A ticket that is passed is free for others.
+  const giveBack = async () => {
+    const reserved = one("#leave");
+    if (reserved) await send(reserved).catch(() => { /* Its reservation ends by itself. */ });
+  };
   const step = by => {
     const list = rows();
     if (list.length) {
@@ -103,7 +108,7 @@
       return;
     }
     const ticket = one("[data-ticket]"), to = ticket && ticket.dataset[by > 0 ? "next" : "previous"];
-    if (to) leaveFor(to);
+    if (to) giveBack().finally(() => leaveFor(to));
   };
   const digit = key => {
     const open = one("details.action[open]");
@@ -122,8 +127,8 @@
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || event.repeat && event.key !== "j" && event.key !== "k") return;
     if (event.key === "Escape") {
       if (help && help.open) return;
-      if (field) at.closest("details.action") ? one("summary", at.closest("details.action")).focus() : at.blur();
-      else { const open = one("details.action[open]"); if (open) { open.open = false; one("summary", open).focus(); } }
+      const open = one("details.action[open]");
+      if (open) { open.open = false; one("summary", open).focus(); } else if (field) at.blur();
       return;
     }
     if (field || !help || (on && !on.checked && event.key !== "?")) return;

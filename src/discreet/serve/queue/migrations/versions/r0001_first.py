@@ -1,4 +1,4 @@
-"""Tickets, the audit with its triggers, and deliveries of the webhook."""
+"""Tickets, the audit with its triggers, deliveries of the webhook, and sessions of the console."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -24,6 +24,7 @@ def upgrade() -> None:
         "tickets",
         sa.Column("id", sa.String(32), primary_key=True),
         sa.Column("caller", name, nullable=False),
+        sa.Column("caller_mark", sa.String(16), nullable=False),
         sa.Column("guard", name, nullable=False),
         sa.Column("code", code, nullable=False),
         sa.Column("policy", sa.String(400), nullable=False),
@@ -72,3 +73,11 @@ def upgrade() -> None:
         sa.Column("arrived", number),
     )
     op.create_index("deliveries_due", "deliveries", ["next_at"])
+    op.create_table(
+        "sessions",
+        sa.Column("id", sa.String(64), primary_key=True),
+        sa.Column("key_id", name, nullable=False),
+        sa.Column("key_mark", sa.String(16), nullable=False),
+        sa.Column("ends", number, nullable=False),
+    )
+    op.create_index("sessions_by_end", "sessions", ["ends"])

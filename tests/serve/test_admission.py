@@ -1,0 +1,163 @@
+"""Who may enter, and how what is open is shared: nobody without a key, and no key, shuts the service for the others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from tests.serve.conftest import SAFE, Service, Start
+
+from discreet.core.records import Answer
+from discreet.guard.guard import Judgement
+from discreet.serve.admission import SIGN_IN_BYTES, Slots
+from discreet.serve.limits import Rate, RefusedError
+
+Sent = list[dict[str, Any]]
+
+
+def asks(service: Service, token: str | None, body: bytes = b"{", path: str = "/v1/check", more: bool = True
+         ) -> Callable[[Sent], Coroutine[Any, Any, None]]:
+    """A request of which the body never comes whole where there is `more`; it appends what is answered."""
+    headers = [(b"content-length", b"100" if more else str(len(body)).encode()), (b"content-type", b"application/json")]
+    headers += [] if token is None else [(b"x-api-key", token.encode())]
+    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "path": path,
+             "raw_path": path.encode(), "root_path": "", "scheme": "http", "query_string": b"", "headers": headers,
+             "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2), "state": {}}
+
+    async def asked(sent: Sent) -> None:
+        first = True
+
+        async def receive() -> dict[str, Any]:
+            nonlocal first
+            if not first:
+                await asyncio.sleep(3600)
+            first = False
+            return {"type": "http.request", "body": body, "more_body": more}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await service.app(scope, receive, send)
+
+    return asked
+
+
+def test_bodies_that_never_come_shut_nobody_out_without_a_key(start: Start) -> None:
+    service = start(limits={"requests": 8, "body_s": 30})
+
+    async def attack() -> tuple[list[int], int]:
+        sent: list[Sent] = [[] for _ in range(50)]
+        started = time.monotonic()
+        tokens = ["wrong", None] * 25
+        await asyncio.gather(*(asks(service, token)(one) for one, token in zip(sent, tokens, strict=True)))
+        assert time.monotonic() - started < 5
+        ours: Sent = []
+        await asks(service, service.tokens["caller"], json.dumps({"text": SAFE}).encode(), more=False)(ours)
+        return [one[0]["status"] for one in sent], ours[0]["status"]
+
+    refused, ours = asyncio.run(attack())
+    assert (set(refused), ours) == ({401}, 200)
+
+
+def test_slow_bodies_of_a_key_take_its_own_places_only(start: Start) -> None:
+    service = start(limits={"requests": 8, "body_s": 1})
+    slow = service.tokens["caller"]
+
+    async def attack() -> tuple[list[int], int]:
+        sent: list[Sent] = [[] for _ in range(20)]
+        asking = [asyncio.create_task(asks(service, slow)(one)) for one in sent]
+        await asyncio.sleep(0.3)
+        ours: Sent = []
+        await asks(service, service.tokens["operator"], json.dumps({"text": SAFE}).encode(), more=False)(ours)
+        await asyncio.gather(*asking)
+        return sorted(one[0]["status"] for one in sent), ours[0]["status"]
+
+    statuses, ours = asyncio.run(attack())
+    assert statuses == [408] * 4 + [429] * 16
+    assert ours == 200
+    assert service.ask("/v1/check", {"text": SAFE}).status_code == 200
+
+
+def test_a_key_leaves_as_many_places_free_as_it_has() -> None:
+    slots = Slots(9)
+    for key, most in (("a", 5), ("b", 2), ("c", 1)):
+        for _ in range(most):
+            slots.take(key)
+        with pytest.raises(RefusedError):
+            slots.take(key)
+    for _ in range(5):
+        slots.give("a")
+    slots.take("c")
+
+
+def test_a_sign_in_is_small_and_comes_soon(start: Start) -> None:
+    service = start()
+    found = service.client.post("/console/sign-in", content=b"k" * (SIGN_IN_BYTES + 1))
+    assert found.status_code == 413
+
+
+def test_a_file_of_keys_that_is_gone_lets_nobody_in_and_is_no_crash(start: Start) -> None:
+    service = start()
+    file = service.app.state.settings.keys
+    file.rename(file.with_name("moved.json"))
+    response = service.ask("/v1/check", {"text": SAFE})
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "keys")
+    assert response.headers["retry-after"] == "5"
+    file.with_name("moved.json").rename(file)
+    assert service.ask("/v1/check", {"text": SAFE}).status_code == 200
+    assert service.events("crash") == []
+
+
+def test_answers_of_a_key_that_wait_do_not_refuse_another_key(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = start(limits={"waiting": 2})
+
+    async def ask() -> tuple[int, int]:
+        text = json.dumps({"text": [SAFE] * 3}).encode()
+        asking = asyncio.create_task(asks(service, service.tokens["caller"], text, more=False)([]))
+        await asyncio.sleep(0.2)
+        monkeypatch.undo()
+        refused: Sent = []
+        await asks(service, service.tokens["caller"], text, more=False)(refused)
+        served: Sent = []
+        await asks(service, service.tokens["operator"], text, more=False)(served)
+        asking.cancel()
+        return refused[0]["status"], served[0]["status"]
+
+    pool = service.gate.workers._free
+
+    async def _wait(guard: str, answer: Answer, owner: str) -> Judgement:
+        await pool.get(owner, 10, 60)
+        raise AssertionError
+
+    monkeypatch.setattr(service.gate.workers, "judge", _wait)
+    assert asyncio.run(ask()) == (429, 200)
+
+
+def test_the_rate_of_a_key_is_that_of_a_sliding_minute_and_counts_long_answers_more(start: Start) -> None:
+    now = 0.0
+    rate = Rate(2, lambda: now)
+    rate.count("a")
+    now = 30.0
+    rate.count("a")
+    rate.count("b")
+    now = 59.0
+    with pytest.raises(RefusedError) as caught:
+        rate.count("a")
+    assert caught.value.headers == {"Retry-After": "2"}
+    now = 60.0
+    rate.count("a")
+    service = start(limits={"per_minute": 6})
+    assert service.ask("/v1/check", {"text": [SAFE] * 4}).status_code == 200
+    assert service.ask("/v1/check", {"text": f"{SAFE} " * 150}).status_code == 200
+    response = service.ask("/v1/check", {"text": SAFE})
+    assert (response.status_code, response.headers["retry-after"]) == (429, "60")
+    assert service.ask("/v1/check", {"text": SAFE}, "operator").status_code == 200
+    assert service.ask("/health/ready").status_code == 200
+
+
+def test_there_is_a_rate_by_default(start: Start) -> None:
+    assert start().app.state.settings.limits.per_minute is not None

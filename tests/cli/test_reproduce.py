@@ -188,6 +188,8 @@ def test_a_data_folder_without_the_set_is_one_line(refused: Refused, tmp_path: P
     (("--seed", "-1"), "--seed is -1; expected at least 0"),
     (("--engine", "inline"), "No such option: --engine"),
     (("--seeds", "1,x"), "--seeds holds 'x'; expected whole numbers from 0, with commas between them"),
+    (("--roles", "loose"), "--roles holds 'loose'; expected some of strict, paper"),
+    (("--roles", "paper", "--data", "."), "--roles and --data were given together; campaigns in --data have their wr"),
     (("--seeds", "1,2", "--seed", "3"), "--seed and --seeds were given together; expected one of them"),
 ])
 def test_bad_input_of_ppe_is_one_line(refused: Refused, options: tuple[str, ...], said: str) -> None:
@@ -199,6 +201,22 @@ def test_ppe_plans_without_a_run(cli: Cli) -> None:
     record = json.loads(shown.out)
     assert record["kind"] == "plan ppe"
     assert [row["domain"] for row in record["domains"]] == ["law"]
+
+
+def test_ppe_puts_the_roles_of_two_calls_side_by_side(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    for roles in ((), ("--roles", "paper")):
+        ended = cli("reproduce", "ppe", "--corpora", "law", "--texts", 50, "--table", "VII", *roles, "--out", out,
+                    "--quiet")
+        assert ended.code == 0, ended.err
+    record = result(out)
+    assert record["provenance"]["roles"] == ["strict", "paper"]
+    found = record["items"]["table VII"]["rows"]
+    assert {row["roles"] for row in found} == {"strict", "paper"}
+    tables = [line.split(" | ") for line in (out / "tables.md").read_text(encoding="utf-8").splitlines()
+              if line.startswith("| SECOND_PERSON_EDUCATION")]
+    assert [cells[1:3] for cells in tables[:2]] == [["T3+GMM-v3", "strict"], ["T3+GMM-v3", "paper"]]
+    assert {path.parent.name for path in out.glob("data/**/law-0")} == {"data", "roles-paper"}
 
 
 def test_tables_of_ppe_are_numbered_in_either_way(cli: Cli, tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from discreet.studies.mia import corpora as mia_corpora
     from discreet.studies.mia import reproduction as mia
     from discreet.studies.mia import settings as mia_settings
+    from discreet.studies.ppe import analogue as ppe_analogue
     from discreet.studies.ppe import baselines as ppe_baselines
     from discreet.studies.ppe import reproduction as ppe
     from discreet.synth import asked, campaign, costs, leaks, ledger, plan, prompts, records, seeds, validate

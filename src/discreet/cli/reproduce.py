@@ -115,7 +115,8 @@ def mia(
         items = {**there["items"], **record["items"]}
         return {**record, "items": {name: items[name] for name in lib.mia.ORDER if name in items}}
 
-    _finish(_record("mia", scale, found, facts), run, output, MADE_WITH, merged)
+    analogue = lib.mia.is_analogue(scale, setting, found["items"])
+    _finish(_record("mia", scale, found, facts, analogue=analogue), run, output, MADE_WITH, merged)
 
 
 def blia(
@@ -164,7 +165,8 @@ def blia(
         return {**record, "items": lib.blia.merged(there["items"], record["items"]), "provenance": {
             **ours, "corpora": {**there["provenance"]["corpora"], **ours["corpora"]}}}
 
-    _finish(_record("blia", scale, found, facts), run, output, ("discreet",), merged)
+    analogue = lib.blia.is_analogue(scale, found["items"])
+    _finish(_record("blia", scale, found, facts, analogue=analogue), run, output, ("discreet",), merged)
 
 
 @group("Execution")
@@ -199,6 +201,10 @@ def ppe(
     baseline: Annotated[list[str] | None, option(
         "B", "Judge the texts by this too: 'default guard', 'evidence rules', Presidio, 'MiniLM, full' or 'MiniLM, "
         "LoRA'; may be repeated.")] = None,
+    roles: Annotated[str | None, option(
+        "R,R", "Who writes the borderline texts of the grammar: strict (the default: nobody who writes unsafe texts), "
+        "paper (writers of unsafe training texts, as in the paper), or both with a comma, which are shown side by side."
+        )] = None,
     judge: Annotated[str | None, option("URL", "An endpoint of the OpenAI protocol, which gets texts: the LLM judge of "
                                         "table IX. Needs --model.")] = None,
     model: Annotated[str | None, option("M", "What that endpoint calls the model.")] = None,
@@ -222,6 +228,10 @@ def ppe(
     domains = execution.known_corpora(setting.domains, setting.domains, scale)
     setting = setting.only(domains, texts, encoders)
     one_of(**{"--seed": seed, "--seeds": execution.seeds})
+    who = (lib.ppe.STRICT,) if roles is None else names_of("--roles", roles, lib.plan.ROLES)
+    if roles is not None and execution.data is not None:
+        raise UsageError("--roles and --data were given together; campaigns in --data have their writers: drop --roles "
+                         "(it is an option of 'discreet synth run' too)")
     seeds = execution.known_seeds() or (setting.seed if seed is None else seed,)
     if plan:
         output.show({"kind": "plan ppe", "schema": 1, **lib.ppe.plan(setting)}, when_quiet="nothing")
@@ -243,22 +253,26 @@ def ppe(
     note = (lambda _: None) if output.quiet else partial(print, file=stderr)
     with TemporaryDirectory(prefix="discreet-") as part:
         study = lib.ppe.Study(setting, execution.data, run.path if run else Path(part), lib.presets.default_cache())
-        found = lib.ppe.reproduce_seeds(study, items, seeds, note=note, more=lambda seed: lib.ppe_baselines.further(
-            baseline or (), endpoint, most=setting.fine_tuned, seed=seed))
+        found = lib.ppe.reproduce_seeds(study, items, seeds, roles=who, note=note,
+                                        more=lambda seed: lib.ppe_baselines.further(
+                                            baseline or (), endpoint, most=setting.fine_tuned, seed=seed))
+        analogue = lib.ppe_analogue.is_analogue(study)
     facts = {"source": "grammar" if execution.data is None else execution.data.name, "domains": list(setting.domains),
              "encoders": setting.encoders, "texts": setting.sizes.fit, "seed": seeds[0] if len(seeds) == 1 else
-             list(seeds), "sizes": asdict(setting.sizes)}
+             list(seeds), "sizes": asdict(setting.sizes), "roles": list(who) if execution.data is None else None}
 
     def merged(there: Record, record: Record) -> Record:
-        known = [*there["provenance"]["domains"], *setting.domains]
-        return {**record, "items": lib.ppe.merged(there["items"], record["items"]),
-                "provenance": {**record["provenance"], "domains": list(dict.fromkeys(known))}}
+        both = {name: [*(there["provenance"][name] or ()), *(record["provenance"][name] or ())]
+                for name in ("domains", "roles")}
+        return {**record, "items": lib.ppe.merged(there["items"], record["items"]), "provenance": {
+            **record["provenance"], **{name: list(dict.fromkeys(each)) or None for name, each in both.items()}}}
 
-    _finish(_record("ppe", scale, found, facts), run, output, ("discreet", "encoders", "texts", "seed"), merged)
+    _finish(_record("ppe", scale, found, facts, analogue=analogue), run, output,
+            ("discreet", "encoders", "texts", "seed"), merged)
 
 
-def _record(study: str, scale: str, found: Mapping[str, Any], facts: Mapping[str, Any]) -> Record:
-    return {"kind": f"reproduce {study}", "schema": 1, "scale": scale, "analogue": scale != "paper", **found,
+def _record(study: str, scale: str, found: Mapping[str, Any], facts: Mapping[str, Any], *, analogue: bool) -> Record:
+    return {"kind": f"reproduce {study}", "schema": 1, "scale": scale, "analogue": analogue, **found,
             "provenance": {**facts, **provenance(finished=True)}}
 
 
@@ -271,7 +285,7 @@ def _finish(record: Record, run: lib.runs.Run | None, output: RunOutput, same: C
             there: Record = json.loads(run.result.read_text(encoding="utf-8"))
             if all(there[name] == record[name] for name in ("kind", "schema")) and all(
                     there["provenance"][name] == record["provenance"][name] for name in same):
-                whole = merged(there, record)
+                whole = {**merged(there, record), "analogue": bool(there["analogue"] or record["analogue"])}
         run.finish(whole, n=len(whole["items"]))
         write_atomic(run.path / "tables.md", lib.report.to_markdown(lib.report.summarise(whole)))
         output.write_page(whole, run)

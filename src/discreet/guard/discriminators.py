@@ -28,7 +28,8 @@ Reads = Literal["features", "evidence", "both", "odds"]
 that the calibrated score adds up (`score.odds`), where the learned reader reads along."""
 HIDDEN = (512, 128)
 UNSURE = 0.9
-"""MLP-v4 commits where p <= .1 or p >= .9 and abstains between."""
+"""MLP-v4 commits where p <= .1 or p >= .9 and abstains between. The paper states neither its band nor its layers: both
+are ours."""
 DENSITY = "density"
 """The name under which the density itself decides: δ = σ_u − σ_s."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 KIND = "reproduce ppe"
-PLACES = ("domain", "rule", "texts", "role")
+PLACES = ("domain", "writer roles", "rule", "texts", "role")
 SHOWN = ("T3+GMM-v3", "T3+OCSVM-v4", "MLP-v4")
 """Detectors whose scores are drawn."""
 CURVED = (("auroc", "AUROC, unsafe against borderline"), ("fpr95", "FPR at 95% TPR, borderline"))
@@ -54,16 +54,17 @@ def summary(record: page.Record) -> page.Summary:
     paper = with_paper(record)
     sections = [one for name, item in record["items"].items() for one in section(
         name, item, record, tables_of(name, item["rows"], paper=paper), figures_of(name, item["rows"]))]
-    found = [say(words["found"], row) for row in record["items"].get("figure 4", {"rows": []})["rows"]
-             if row["detector"] in ("T3+GMM-v3", "T3+OCSVM-v4")]
+    found = [say(words["found"], {**row, "place": _place(row)}) for row in beside(
+        record["items"].get("figure 4", {"rows": []})["rows"]) if row["detector"] in ("T3+GMM-v3", "T3+OCSVM-v4")]
     end = " Nothing on it is a reproduction of the paper's figures." if record["analogue"] else ""
     grammar, seeds = record["provenance"].get("source") == "grammar", record["provenance"].get("seed")
     lead = "models" if not grammar else "grammar" if paper else "smoke"
+    roles = [words["roles"][name] for name in record["provenance"].get("roles") or ()]
     means = words["seeds"]["grammar" if grammar else "models"].format(n=len(seeds)) if isinstance(seeds, list) else ""
     return page.Summary(
         kind=KIND, headline=words["titles"][scale], kicker=page.kicker(record, f"scale {scale}"),
-        leads=(words["leads"][lead], *filter(None, [means]), *found, words["defined"]), sections=tuple(sections),
-        provenance=page.facts({"scale": scale, **record["provenance"]}),
+        leads=(" ".join([words["leads"][lead], *roles]), *filter(None, [means]), *found, words["defined"]),
+        sections=tuple(sections), provenance=page.facts({"scale": scale, **record["provenance"]}),
         footer=f"This page holds no text of any record.{end}", contents=True)
 
 
@@ -81,11 +82,30 @@ def plan_summary(record: page.Record) -> page.Summary:
             page.part("What is assumed", page.Facts(assumed))))
 
 
+def beside(rows: Sequence[page.Record]) -> list[page.Record]:
+    """The rows in their order, but those that differ in the writer roles alone next to each other, strict first."""
+    places: dict[Any, int] = {}
+    for row in rows:
+        places.setdefault(_but_roles(row), len(places))
+    return sorted(rows, key=lambda row: (places[_but_roles(row)], row.get("roles") != "strict"))
+
+
+def _but_roles(row: page.Record) -> tuple[Any, ...]:
+    return tuple((key, value) for key, value in row.items() if key != "roles" and (
+        isinstance(value, str) or (key == "borderline" and isinstance(value, int))))
+
+
+def _place(row: page.Record) -> str:
+    """The domain of a row, with its writer roles where they are not strict."""
+    roles = row.get("roles", "strict")
+    return str(row["domain"]) if roles == "strict" else f"{row['domain']}, {roles} roles"
+
+
 def tables_of(name: str, rows: Sequence[page.Record], *, paper: bool = True) -> list[page.Table]:
     """The tables of one item; columns of the paper's figures only where they are asked for."""
     columns = page.words_of(KIND)["columns"]
     chosen = [pair for pair in columns.get(name, columns["pairing"]) if paper or "paper" not in pair[0]]
-    by_domain = [(domain, [row for row in rows if row["domain"] == domain])
+    by_domain = [(domain, beside([row for row in rows if row["domain"] == domain]))
                  for domain in dict.fromkeys(row["domain"] for row in rows)]
     found = page.tabled(chosen, forms=TABLE_FORMS, groups=by_domain)
     return [] if found is None else [without_constant(found, PLACES, named=True)]
@@ -94,23 +114,25 @@ def tables_of(name: str, rows: Sequence[page.Record], *, paper: bool = True) -> 
 def figures_of(name: str, rows: Sequence[page.Record]) -> list[Figure]:
     """The drawings of one item."""
     if name == "figure 4" and rows:
-        shown = [{**row, "line": row["detector"], "heading": row["domain"]} for row in rows]
+        shown = [{**row, "line": row["detector"], "heading": _place(row)}
+                 for domain in dict.fromkeys(row["domain"] for row in rows)
+                 for row in sorted(rows, key=_place) if row["domain"] == domain]
         made = dot_figure("figure-4-confound", shown, [("target hollow", "within"), ("target", "borderline")],
-                          "domain detector within* borderline* fpr_tau0* tpr_tau0* paper_within=paper.within "
+                          "domain roles detector within* borderline* fpr_tau0* tpr_tau0* paper_within=paper.within "
                           "paper_borderline=paper.auroc", joined=True, axis="AUROC", legend=[
                               ("target hollow", "against safe texts"), ("target", "against borderline texts")])
         return [] if made is None else [made]
-    domains = dict.fromkeys(row["domain"] for row in rows)
+    parts = {place: [row for row in rows if _place(row) == place] for place in dict.fromkeys(map(_place, rows))}
     if name == "section scores":
-        return [figure for domain in domains for figure in (_scores(rows, domain), _risk(rows, domain))
+        return [figure for place, mine in parts.items() for figure in (_scores(mine, place), _risk(mine, place))
                 if figure is not None]
     if name == "section curves":
-        return [_curves(rows, domain) for domain in domains]
+        return [_curves(mine, place) for place, mine in parts.items()]
     return []
 
 
 def _scores(rows: Sequence[page.Record], domain: str) -> Figure | None:
-    mine = [row for row in rows if row["domain"] == domain and row["detector"] in SHOWN]
+    mine = [row for row in rows if row["detector"] in SHOWN]
     shown, data = [], list[dict[str, Any]]()
     for row in mine:
         edges = row["edges"]
@@ -131,7 +153,7 @@ def _scores(rows: Sequence[page.Record], domain: str) -> Figure | None:
 
 def _risk(rows: Sequence[page.Record], domain: str) -> Figure | None:
     roles = dict(zip(SHOWN, ("oracle", "target", "second"), strict=True))
-    mine = [row for row in rows if row["domain"] == domain and row["detector"] in roles]
+    mine = [row for row in rows if row["detector"] in roles]
     panel = charts.Panel(x="share of texts decided", y="wrong", percent="xy", marks=[
         charts.curve([(point["coverage"], point["risk"]) for point in row["risk"]], roles[row["detector"]])
         for row in mine])
@@ -146,7 +168,6 @@ def _curves(rows: Sequence[page.Record], domain: str) -> Figure:
 
     Numbers stand at equal distances.
     """
-    rows = [row for row in rows if row["domain"] == domain]
     sizes = sorted({row["borderline"] for row in rows})
     names = list(dict.fromkeys(row["detector"] for row in rows))
     roles = dict(zip(names, ("target", "tolerance", "second", "oracle"), strict=False))

@@ -66,15 +66,18 @@ def chosen_items(order: Sequence[str], tables: Sequence[int | str], figures: Seq
     return [name for name in order if name in asked or not asked]
 
 
-def merged_items(earlier: Mapping[str, Any], later: Mapping[str, Any], order: Sequence[str], key: str
+def merged_items(earlier: Mapping[str, Any], later: Mapping[str, Any], order: Sequence[str], keys: Sequence[str]
                  ) -> dict[str, Any]:
-    """Items of two calls, in `order`; of an item of both, the earlier call's rows whose `key` (a corpus, a domain) the
-    later one has not, then the later call's."""
+    """Items of two calls, in `order`; of an item of both, the earlier call's rows whose `keys` (the corpus; domain and
+    roles) no row of the later call has, then the later call's."""
+    def of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(row.get(key) for key in keys)
+
     found: dict[str, Any] = {}
     for name in order:
         if name in earlier and name in later:
-            anew = {row[key] for row in later[name]["rows"]}
-            rows = [row for row in earlier[name]["rows"] if row[key] not in anew] + later[name]["rows"]
+            anew = {of(row) for row in later[name]["rows"]}
+            rows = [row for row in earlier[name]["rows"] if of(row) not in anew] + later[name]["rows"]
             found[name] = {**later[name], "rows": rows}
         elif name in earlier or name in later:
             found[name] = later.get(name, earlier.get(name))

@@ -19,6 +19,7 @@ from discreet.studies.blia.reproduction import (
     Study,
     conditions,
     experiments_of,
+    is_analogue,
     merged,
     prevalences,
     reproduce,
@@ -43,6 +44,16 @@ def test_the_record_has_a_title_and_rows_for_each_item(tiny: Study) -> None:
     assert {name: len(item["rows"]) for name, item in found.items()} == {"table 3": 0, "table 4": 3, PREVALENCE: 2}
     assert all(item["title"] for item in found.values())
     assert found["table 4"]["rows"][0]["strongest"] is not None
+
+
+def test_no_analogue_is_the_papers_data_as_whole_as_the_paper_has_them_alone() -> None:
+    census = {"corpus": "census", "n_trained": 26_048}
+    assert not is_analogue("paper", {"table 4": {"title": "t", "rows": [census, {"corpus": "census"}]}})
+    for row in ({"corpus": "cifar10_b"}, {"corpus": "code"}, {"corpus": "imdb", "n_trained": 22_500},
+                {"corpus": "census", "n_trained": 10_000}):
+        assert is_analogue("paper", {"figure 2": {"title": "t", "rows": [census, row]}})
+    assert is_analogue("small", {"table 4": {"title": "t", "rows": [census]}})
+    assert is_analogue("paper", {"table 4": {"title": "t", "rows": []}})
 
 
 def item(*rows: tuple[str, int]) -> dict[str, Any]:

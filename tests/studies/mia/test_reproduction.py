@@ -10,7 +10,7 @@ from discreet.report.reproduction_charts import at_boundary
 from discreet.studies import chosen_items
 from discreet.studies.mia import reproduction as extras
 from discreet.studies.mia.reproduction import ORDER, reproduce
-from discreet.studies.mia.settings import Study
+from discreet.studies.mia.settings import SETTINGS, Study
 from discreet.studies.mia.tables import ITEMS, ROWS
 
 
@@ -19,6 +19,18 @@ def test_items_are_asked_for_by_number_and_name() -> None:
     assert asked == ["table 1", "table 7", "figure 4", "section 8.2", "users"]
     assert chosen_items(ORDER, [], [], []) == list(ORDER)
     assert {item.rows for item in ITEMS.values()} == {*ROWS, *extras.MADE}
+
+
+@pytest.mark.parametrize(("corpus", "model", "analogue"), [
+    ("hub_beavertails", "Llama-3.2-1B-IT", False), ("hub_depression", "Llama-3.2-3B-IT", False),
+    ("hub_multi_turn", None, False), ("hub_beavertails", "MiniLM", True), ("beavertails", "Llama-3.2-1B-IT", True),
+    ("hub_pooled", "Llama-3.1-8B-IT", True), ("hub_support", "Llama-3.1-8B-IT", True)])
+def test_no_analogue_are_the_papers_models_data_and_sizes_alone(corpus: str, model: str | None, analogue: bool) -> None:
+    row = {"corpus": corpus, **({} if model is None else {"model": model})}
+    items = {"table 7": {"title": "t", "rows": [{"corpus": "hub_beavertails", "model": "Gemma-3-12B-IT"}, row]}}
+    assert extras.is_analogue("paper", SETTINGS["paper"], items) == analogue
+    assert extras.is_analogue("small", SETTINGS["paper"], items)
+    assert extras.is_analogue("paper", SETTINGS["paper"], {"table 7": {"title": "t", "rows": []}})
 
 
 def test_the_record_has_a_title_and_rows_for_each_item(tiny: Study) -> None:

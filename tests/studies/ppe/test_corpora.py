@@ -49,6 +49,17 @@ def test_who_writes_to_fit_writes_no_unseen_partition(corpus: PPECorpus) -> None
     assert wrote["matched_unsafe"] == wrote["matched_borderline"]
 
 
+def test_the_papers_roles_let_writers_of_unsafe_texts_write_borderline_ones(corpus: PPECorpus, tmp_path: Path) -> None:
+    folders = list(write_campaigns("law", SIZES, 3, tmp_path / "data", block=30, roles="paper"))
+    found = read_corpus("law", folders, [HashedEncoder(dim=48)], SIZES, tmp_path / "store")
+    wrote = {name: set(found.axis(name, "profile").tolist()) for name in SETS}
+    assert wrote["borderline_fit"] | wrote["borderline_eval"] <= wrote["unsafe_fit"]
+    assert not wrote["borderline_fit"] & wrote["borderline_eval"]
+    for name in ("safe_fit", "unsafe_fit", "unsafe_holdout", "matched_borderline"):
+        assert found.texts(name) == corpus.texts(name)
+    assert found.key != corpus.key
+
+
 def test_some_unsafe_records_are_clusters_under_the_papers_rule_alone(corpus: PPECorpus) -> None:
     for part in ("fit", "calibration", "holdout"):
         leaks = corpus.leaks(f"unsafe_{part}")

@@ -105,7 +105,8 @@ def rows(ran: Ran, name: str, **asked: Any) -> list[dict[str, Any]]:
 
 
 def test_every_table_is_printed_in_every_domain(ran: Ran) -> None:
-    assert (ran.record["scale"], ran.record["analogue"]) == ("paper", False)
+    # Scripted models wrote, and fewer texts than the paper has.
+    assert (ran.record["scale"], ran.record["analogue"]) == ("paper", True)
     assert list(ran.record["items"]) == list(ORDER)
     for item in ran.record["items"].values():
         assert {row["domain"] for row in item["rows"]} == set(ran.domains)

@@ -12,6 +12,7 @@ import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.report import summarise, to_markdown
+from discreet.studies.ppe.analogue import is_analogue
 from discreet.studies.ppe.baselines import Further
 from discreet.studies.ppe.corpora import PPECorpus
 from discreet.studies.ppe.detectors import SCORED, Scored
@@ -110,11 +111,66 @@ def test_the_page_and_markdown_show_every_item_and_no_text(record: dict[str, Any
 
 def test_a_later_call_adds_domains_and_items(record: dict[str, Any]) -> None:
     items = record["items"]
-    medical = {"table V": {"title": "x", "rows": [{"domain": "medical", "new": True}]}}
+    medical = {"table V": {"title": "x", "rows": [{"domain": "medical", "roles": "strict", "new": True}]}}
     found = merged(items, medical)
     assert list(found) == list(ORDER)
     assert [row for row in found["table V"]["rows"] if row["domain"] == "medical"] == medical["table V"]["rows"]
     assert any(row["domain"] == "law" for row in found["table V"]["rows"])
+
+
+def test_roles_decide_who_writes_borderline_texts_and_are_shown_side_by_side(tmp_path: Path) -> None:
+    few = tuple(one for one in SMOKE.detectors if one.name in ("T3+GMM-v3", "T3+GMM-v4"))
+    study = Study(replace(SMOKE.only(("law",)), detectors=few), None, tmp_path, tmp_path)
+    found = reproduce_seeds(study, ["table X", "section controls"], [7], roles=("strict", "paper"))
+    auroc = {(row["detector"], row["roles"], pairing): row[pairing]["value"] for row in rows(found, "section controls")
+             for pairing in ("within", "borderline", "matched")}
+    # Safe and unsafe texts are the same, so that without borderline texts to fit on nothing changes within.
+    assert auroc["T3+GMM-v3", "strict", "within"] == auroc["T3+GMM-v3", "paper", "within"]
+    assert auroc["T3+GMM-v4", "strict", "within"] != auroc["T3+GMM-v4", "paper", "within"]
+    # Who sees the writer alone is right of every text where nobody writes both kinds, and wrong more often than right
+    # where writers of leaks write the borderline texts; in the matched pair it knows nothing in either.
+    alone = "profile only, v4"
+    assert auroc[alone, "strict", "borderline"] == 1.0
+    assert auroc[alone, "paper", "borderline"] < 0.5
+    assert {auroc[alone, roles, "matched"] for roles in ("strict", "paper")} == {0.5}
+    record = {"kind": "reproduce ppe", "schema": 1, "scale": "small", "analogue": True, **found,
+              "provenance": {"source": "grammar", "domains": ["law"], "roles": ["strict", "paper"], "discreet": "0"}}
+    said = to_markdown(summarise(json.loads(json.dumps(record))))
+    assert "Writer roles *strict*" in said
+    for roles in ("strict", "paper"):
+        assert f"Writer roles *{roles}*" in said
+    lines = [line for line in said.splitlines() if line.startswith(f"| {alone} |")]
+    assert [line.split(" | ")[1] for line in lines] == ["strict", "paper"]
+
+
+def test_roles_of_an_earlier_call_stay(record: dict[str, Any]) -> None:
+    later = {"table V": {"title": "x", "rows": [{"domain": "law", "roles": "paper", "new": True}]}}
+    found = merged(record["items"], later)["table V"]["rows"]
+    assert found == [*record["items"]["table V"]["rows"], *later["table V"]["rows"]]
+
+
+def campaign(folder: Path, writers: Sequence[dict[str, Any]]) -> None:
+    folder.mkdir(parents=True)
+    said = {"key": "1", "endpoints": [{"model": one["model"], "roles": one["roles"]} for one in writers]}
+    (folder / "manifest.json").write_text(json.dumps(said), encoding="utf-8")
+
+
+def test_no_analogue_are_the_papers_models_in_its_roles_its_encoders_and_its_sizes_alone(tmp_path: Path) -> None:
+    papers = PLAN["campaign"]["generators"]
+    owned = [{**one, "model": f"owner/{one['model']}"} for one in papers]
+    for domain in SETTINGS["paper"].domains:
+        campaign(tmp_path / "papers" / domain, [*owned, {"model": "gemma", "roles": ["matched"]}])
+        campaign(tmp_path / "others" / domain, [{**papers[0], "model": "llama"}, *papers[1:]])
+        campaign(tmp_path / "strict" / domain, [{**one, "roles": one["roles"][:1]} for one in papers])
+        campaign(tmp_path / "grammar" / domain, [])
+    whole = Study(SETTINGS["paper"], tmp_path / "papers", tmp_path, tmp_path)
+    assert not is_analogue(whole)
+    assert not is_analogue(replace(whole, setting=whole.setting.only(encoders="paper=folder")))
+    for data in ("others", "strict", "grammar"):
+        assert is_analogue(replace(whole, data=tmp_path / data))
+    assert is_analogue(replace(whole, setting=whole.setting.only(encoders="hashed")))
+    assert is_analogue(replace(whole, setting=whole.setting.only(texts=1_000)))
+    assert is_analogue(replace(whole, setting=SETTINGS["small"], data=None))
 
 
 def test_a_second_run_makes_nothing_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +242,7 @@ def test_baselines_are_shown_with_their_own_review_and_with_the_same(record: dic
         assert own["auroc"] == matched["auroc"]
         assert 0.0 <= matched["reached"] <= 0.2
     assert not any("shuffled" in one["detector"] for one in found)
-    assert found[-1] == {"domain": "law", "detector": JUDGE, "review": NOT_RUN}
+    assert found[-1] == {"domain": "law", "detector": JUDGE, "review": NOT_RUN, "roles": "strict"}
 
 
 def test_what_a_further_detector_said_is_kept(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ class Corpus:
     files: tuple[str, ...] = ()
     positive: tuple[str | int, ...] = ()
     columns: tuple[str, ...] = ()
+    whole: bool = False
 
     def read(self, data: Path, rng: Generator) -> Rows:
         """All rows. InputError where the folder of public data lacks a file."""

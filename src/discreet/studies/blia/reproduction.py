@@ -14,7 +14,7 @@ from discreet.experiments.labels import NONE, Arm, arms_of
 from discreet.studies import merged_items, read_settings
 from discreet.studies.blia.corpora import CORPORA, write_corpus
 from discreet.studies.blia.results import condition
-from discreet.studies.blia.tables import HALVED, RR, TABLES, Condition, paper_values, prevalence
+from discreet.studies.blia.tables import HALVED, RR, TABLES, Condition, paper_sizes, paper_values, prevalence
 
 PREVALENCE = "section prevalence"
 ORDER = ("table 2", "table 3", "table 4", "table 5", "table 6", "table 7", "table 8", "figure 2", "section utility",
@@ -127,9 +127,21 @@ def reproduce(study: Study, items: Sequence[str], **options: Any) -> dict[str, A
 
 def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Items of two calls, in `ORDER`; of an item of both, the later call's rows and the earlier's of other corpora."""
-    found, place = merged_items(earlier, later, ORDER, "corpus"), list(CORPORA).index
+    found, place = merged_items(earlier, later, ORDER, ["corpus"]), list(CORPORA).index
     return {name: {**item, "rows": sorted(item["rows"], key=lambda row: place(row["corpus"]))} if
             name in earlier and name in later else item for name, item in found.items()}
+
+
+def is_analogue(scale: str, items: Mapping[str, Any]) -> bool:
+    """False where each row is of the paper's data, and of as many rows to train on as the paper has."""
+    rows = [row for item in items.values() for row in item["rows"]]
+    return scale != "paper" or not rows or any(map(_stands_in, rows))
+
+
+def _stands_in(row: Mapping[str, Any]) -> bool:
+    corpus = CORPORA[row["corpus"]]
+    papers = paper_sizes(corpus.benchmark)["n_train"]
+    return not corpus.whole or row.get("n_trained", papers) != papers
 
 
 def conditions(corpora: Sequence[str], study: Study, **options: Any) -> dict[str, list[dict[str, Any]]]:

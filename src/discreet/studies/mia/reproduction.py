@@ -13,6 +13,7 @@ from discreet.data.texts import read_texts
 from discreet.engine import Job, Task, run
 from discreet.experiments.membership import audit_task, score_table
 from discreet.experiments.runner import LIBRARIES
+from discreet.studies import paper_figures
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.results import paper_rows, supplementary_task
 from discreet.studies.mia.settings import Condition, Setting, Study, experiment_of
@@ -45,6 +46,22 @@ def reproduce(setting: Setting, study: Study, items: Sequence[str], **options: A
             setting, audits(conditions, study, supplementary=item.supplementary, **options)))
         found[name] = {"title": item.title, "rows": rows}
     return {"items": found}
+
+
+def is_analogue(scale: str, setting: Setting, items: Mapping[str, Any]) -> bool:
+    """False where each row is of the paper's models and data, with training sets of the paper's size."""
+    if scale != "paper":
+        return True
+    named = {row["model"] for row in paper_figures("mia")}
+    rows = [row for item in items.values() for row in item["rows"]]
+    return not rows or any(row.get("model", "") not in named or not _papers(row["corpus"], setting) for row in rows)
+
+
+def _papers(corpus: str, setting: Setting) -> bool:
+    """Whether a corpus is read from the hub and its training sets are as large as the paper's."""
+    known = [row for item in ("table 1", "table 8") for row in paper_rows(item, structure=CORPORA[corpus].structure)]
+    sizes = {int(row["value"]) for row in known if row["metric"] == "n a"}
+    return corpus.startswith("hub_") and setting.sizes.get(corpus) in sizes
 
 
 def audits(conditions: Iterable[Condition], study: Study, *, supplementary: bool = False, **options: Any

@@ -158,6 +158,18 @@ def read_corpus(domain: DomainLike, campaigns: Sequence[Path], encoders: Sequenc
                      hashlib.sha256(facts.encode()).hexdigest()[:24])
 
 
+def writers(folder: Path) -> dict[str, set[str]]:
+    """The models that wrote a campaign, by name without its owner, with their roles; empty where no model did.
+
+    The matched pair, which the paper does not have, is left out.
+    """
+    found: dict[str, set[str]] = {}
+    for one in _manifest(folder).get("endpoints", ()):
+        if roles := set(one["roles"]) - {"matched"}:
+            found.setdefault(one["model"].rpartition("/")[2], set()).update(roles)
+    return found
+
+
 def encode_campaign(folder: Path, encoders: Sequence[Encoder], store: Path) -> None:
     """Encode every partition of one campaign; shards that are there are left alone."""
     for name in PARTITIONS:

@@ -32,13 +32,15 @@ from discreet.synth.endpoints import Endpoints
 from discreet.synth.plan import Plan, make_plan, paper_sizes
 from discreet.synth.prompts import Prompter
 
-__all__ = ["BY_NAME", "DETECTORS", "ORDER", "SETTINGS", "Setting", "Study", "merged", "plan", "reproduce",
+__all__ = ["BY_NAME", "DETECTORS", "ORDER", "SETTINGS", "STRICT", "Setting", "Study", "merged", "plan", "reproduce",
            "reproduce_seeds"]
 
 ORDER = tuple(TABLES)
 LIMITS, CURVES, ENCODERS = "section limits", "section curves", "section encoders"
 BY_NAME = (CURVES, ENCODERS, LIMITS)
 """Items that are made where they are asked for by name alone: they take longer than all tables together."""
+STRICT = "strict"
+"""The writer roles that the grammar has where nothing else is asked for, of `synth.plan.ROLES`."""
 TITLES = {CURVES: "How many borderline texts", ENCODERS: "Which encoders"}
 CURVED = ("T3+GMM-v4", "T3+OCSVM-v4")
 """Detectors of the curves; the last is that of the encoders too."""
@@ -101,13 +103,15 @@ class Study:
     """A setting, the folder of campaigns of language models (None: the grammar writes), where results are kept, and
     where encoders are.
 
-    Campaigns, with their texts, are written to `out`/data, vectors and scores to `out`/store.
+    Campaigns, with their texts, are written to `out`/data, vectors and scores to `out`/store. `roles` says who writes
+    the borderline texts of the grammar: "strict" or "paper" (`synth.plan.ROLES`); campaigns of models have their own.
     """
 
     setting: Setting
     data: Path | None
     out: Path
     cache: Path
+    roles: str = STRICT
 
     def campaigns(self, domain: str) -> Iterator[Path]:
         """The folders of a domain's campaigns, each there when it is yielded. InputError where `data` has none."""
@@ -116,7 +120,8 @@ class Study:
             # Blocks are those of the whole scale: with fewer texts, the first of them.
             whole = SETTINGS[setting.scale].sizes
             blocks = -(-setting.sizes.fit // setting.block)
-            folders = write_campaigns(domain, whole, setting.seed, self.out / "data", block=setting.block)
+            to = self.out / "data" / ("" if self.roles == STRICT else f"roles-{self.roles}")
+            folders = write_campaigns(domain, whole, setting.seed, to, block=setting.block, roles=self.roles)
             for _ in range(1 + blocks):
                 yield next(folders)
             return
@@ -130,7 +135,7 @@ class Study:
 
 def reproduce(study: Study, items: Sequence[str], *, note: Progress = lambda _: None,
               more: Mapping[str, Further] | None = None) -> dict[str, Any]:
-    """The record of the items: `{"items": {name: {"title", "rows"}}}`.
+    """The record of the items: `{"items": {name: {"title", "rows"}}}`; rows on texts of the grammar name their `roles`.
 
     Domains are encoded in turn, a campaign each, so that a run that is stopped has something of all of them. `more` are
     further detectors, such as baselines. Raises DiscreetError where data or encoders are not there.
@@ -143,26 +148,41 @@ def reproduce(study: Study, items: Sequence[str], *, note: Progress = lambda _: 
             by_name[name] = {"title": TITLES[name], "rows": plain(make(study, note))}
     tables = [name for name in items if name not in BY_NAME]
     if not tables:
-        return {"items": by_name}
+        return {"items": _with_roles(by_name, study)}
     encoders = build_encoders(setting.encoders, cache=study.cache)
     folders = _prepared(study, encoders, note)
     domains = [_domain(study, name, folders[name], encoders, note, more or {}) for name in setting.domains]
-    return {"items": made(domains, tables) | by_name}
+    return {"items": _with_roles(made(domains, tables) | by_name, study)}
 
 
-def reproduce_seeds(study: Study, items: Sequence[str], seeds: Sequence[int], *, note: Progress = lambda _: None,
-                    more: Callable[[int], Mapping[str, Further]] = lambda _: {}) -> dict[str, Any]:
-    """`reproduce` with each seed, and means over them (`seeds.mean_items`); `more(seed)` are further detectors.
+def _with_roles(items: Mapping[str, Any], study: Study) -> dict[str, Any]:
+    """The items with `roles` in every row that depends on them."""
+    if study.data is not None:
+        return dict(items)
+    return {name: item if name == LIMITS else {**item, "rows": [{**row, "roles": study.roles} for row in item["rows"]]}
+            for name, item in items.items()}
 
-    Where the grammar writes and there are several seeds, each has a folder of its own: `out`/seed-N.
+
+def reproduce_seeds(study: Study, items: Sequence[str], seeds: Sequence[int], *, roles: Sequence[str] = (STRICT,),
+                    note: Progress = lambda _: None, more: Callable[[int], Mapping[str, Further]] = lambda _: {}
+                    ) -> dict[str, Any]:
+    """`reproduce` under each of the writer `roles` with each seed, and means over seeds (`seeds.mean_items`).
+
+    `more(seed)` are further detectors. Where the grammar writes and there are several seeds, each has a folder of its
+    own: `out`/seed-N.
     """
-    found = []
-    for seed in seeds:
-        own = len(seeds) > 1 and study.data is None
-        one = replace(study, setting=replace(study.setting, seed=seed), out=study.out / f"seed-{seed}" if own else
-                      study.out)
-        found.append(reproduce(one, items, note=note, more=more(seed))["items"])
-    return {"items": found[0] if len(found) == 1 else mean_items(found, fresh=study.data is None)}
+    items_of = dict[str, Any]()
+    for who in roles:
+        found = []
+        # The limits have texts of their own, which no role changes.
+        asked = [name for name in items if name != LIMITS or who == roles[0]]
+        for seed in seeds:
+            own = len(seeds) > 1 and study.data is None
+            one = replace(study, setting=replace(study.setting, seed=seed), roles=who,
+                          out=study.out / f"seed-{seed}" if own else study.out)
+            found.append(reproduce(one, asked, note=note, more=more(seed))["items"])
+        items_of = merged(items_of, found[0] if len(found) == 1 else mean_items(found, fresh=study.data is None))
+    return {"items": items_of}
 
 
 def _prepared(study: Study, encoders: Sequence[Encoder], note: Progress) -> dict[str, list[Path]]:
@@ -256,8 +276,9 @@ def _yields(folders: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """Items of two calls in order; of an item of both, the later call's rows and the earlier's of other domains."""
-    return merged_items(earlier, later, (*ORDER, *BY_NAME), "domain")
+    """Items of two calls in order; of an item of both, the later call's rows, and the earlier's of other domains and
+    writer roles."""
+    return merged_items(earlier, later, (*ORDER, *BY_NAME), ["domain", "roles"])
 
 
 def plan(setting: Setting) -> dict[str, Any]:

@@ -216,6 +216,14 @@ class TestBadInput:
         refused(said, *TRAINED, "--data", data, "--out", tmp_path / "run", *more)
         assert not (tmp_path / "run").exists()
 
+    def test_a_package_that_is_absent_is_named_before_anything_runs(
+        self, refused: Refused, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("discreet.experiments.runner._installed", lambda name: name != "scikit-learn")
+        said = r"the recipe 'tfidf-mlp' needs the package 'scikit-learn', which is not installed: pip install"
+        refused(said, *TRAINED, "--data", data, "--recipe", "tfidf-mlp", "--out", tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+
     @pytest.mark.parametrize(("more", "said"), [
         (("--engine", "dask"), "there is no engine 'dask'"), (("--workers", "0"), "the number of workers is 0"),
         (("--address", "auto"), "the engine local takes no address"), ((), "is not empty and holds no results"),

@@ -145,7 +145,8 @@ def test_numbers_of_a_fit_only_with_a_fit() -> None:
 
 MAKES = {"guard/decide.py", "studies/ppe/limits_rewrites.py"}
 """`limits_rewrites.py`: a verdict on which an experiment tries the memory of what was withheld."""
-READS = ("text/provenance.py", "serve/gate.py", "serve/doors/", "integrations/", "data/answers.py", "cli/")
+READS = ("text/provenance.py", "serve/gate.py", "serve/fair.py", "serve/doors/", "integrations/", "data/answers.py",
+         "cli/")
 """An endpoint hands on what it was given; the gate measures it, and shows the question to a reviewer."""
 OTHERS = ("synth/", "studies/", "serve/console/")
 """Where `question` is that of a prompt, a draft or a row that a reviewer sees, not of an `Answer`."""

@@ -38,7 +38,13 @@ NO_SELECTOR = ("--show-text shows the records at the decision boundary, and no s
 class Audit:
     """How a table of scores is audited."""
 
-    tolerance_auc: Annotated[float, option("A", "What AUC of the deciding attack is acceptable.")] = 0.55
+    tolerance_auc: Annotated[float, option(
+        "A", "What AUC of the deciding attack is acceptable over all records.")] = 0.55
+    tolerance_part: Annotated[float, option(
+        "A", "What AUC is acceptable in a part: a class, category, structure, or the decision boundary.")] = 0.65
+    exclude_parts: Annotated[str | None, option(
+        "P,P,…", "Parts that the verdict does not cover, such as 'class 0,category fraud', or 'class' for all classes; "
+        "chosen before scores are read. The headline names them.")] = None
     base_rate: Annotated[float, option("R", "Share of members among those an attacker asks about, for the PPV.")] = 0.01
     attacks: Annotated[str | None, option(
         "A,A,…", "Explore these attacks only; loss and reference, which a verdict rests on, run in any case.")] = None
@@ -55,10 +61,15 @@ class Audit:
 
     def check(self) -> None:
         """Raise UsageError for an option out of range, before hours of work."""
-        lib.membership_audit.check_options(self.tolerance_auc, self.base_rate, self.permutations, self.bootstraps,
-                                         self.seed)
+        lib.membership_audit.check_options(self.tolerance_auc, self.tolerance_part, self.base_rate, self.permutations,
+                                           self.bootstraps, self.seed)
+        self.excluded()
         if self.attacks is not None:
             names_of("--attacks", self.attacks, list(lib.attack.attacks))
+
+    def excluded(self) -> tuple[str, ...]:
+        """The names of the parts to exclude."""
+        return () if self.exclude_parts is None else names_of("--exclude-parts", self.exclude_parts)
 
 
 @group("Design")
@@ -244,11 +255,13 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
     table, left_out = table.without_split_groups()
     lib.check.check_enough(table, source, left_out)
     found = lib.texts.texts_of_examples(texts, table.examples.id) if isinstance(texts, Path) else texts
+    lib.parts.check_excluded(table, audit.excluded())
     vectors = None if audit.embeddings is None else _vectors(audit.embeddings, table)
     run = run or output.open_run()
     done = discreet.audit_membership(
-        table, design=design, tolerance_auc=audit.tolerance_auc, base_rate=audit.base_rate, texts=found,
-        permutations=audit.permutations, bootstraps=audit.bootstraps, seed=audit.seed,
+        table, design=design, tolerance_auc=audit.tolerance_auc, tolerance_part=audit.tolerance_part,
+        exclude_parts=audit.excluded(), base_rate=audit.base_rate, texts=found, permutations=audit.permutations,
+        bootstraps=audit.bootstraps, seed=audit.seed,
         attacks=None if audit.attacks is None else names_of("--attacks", audit.attacks),
         provenance={**known, "split_groups_left_out": left_out})
     record: dict[str, Any] = {**done.record, **(further or {})}

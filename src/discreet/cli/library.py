@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.audit.defences import frontier as defences
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
-    from discreet.audit.membership import attack, embedding
+    from discreet.audit.membership import attack, embedding, parts
     from discreet.audit.membership import audit as membership_audit
     from discreet.core import runs
     from discreet.data import answers, datasets, rows, texts

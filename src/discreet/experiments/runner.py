@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from discreet.core.errors import UsageError
+from discreet.core.errors import MissingExtraError, UsageError
 from discreet.engine import Result, Store, Task, run
 from discreet.scores.table import ScoreTable
 from discreet.train import Recipe
@@ -113,14 +115,25 @@ def _read(reader: Callable[..., Any], path: Path, _state: Hashable, options: tup
 
 
 def check_recipe(recipe: Recipe, able: Callable[[Any], bool], refusal: str) -> None:
-    """Raise UsageError where a recipe is not `able`, and name those that are.
+    """Raise UsageError where a recipe is not `able`, and name those that are; MissingExtraError without its packages.
 
     `able` is asked of recipes and of their classes; what the options of a recipe decide is a property of its class.
     """
+    for name in recipe.libraries:
+        if not name.startswith("discreet") and not _installed(name):
+            raise MissingExtraError(f"the recipe {recipe.name!r}", "train", name)
     if not able(recipe):
         known = ", ".join(name for name, kind in recipes.items() if able(kind))
         given = " with these options" if able(type(recipe)) else ""
         raise UsageError(f"the recipe {recipe.name!r}{given} {refusal}; expected one of {known}")
+
+
+def _installed(name: str) -> bool:
+    """Whether there is a distribution or a module of this name."""
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return find_spec(name) is not None
 
 
 def check_planted(planted: Sequence[int]) -> None:

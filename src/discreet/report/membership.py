@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.core import design as designs
@@ -11,8 +11,10 @@ from discreet.core.numbers import (
     SELECTIONS,
     attack_name,
     bound,
+    counted,
     given,
     interval,
+    listed,
     number,
     p_value,
     percent,
@@ -29,7 +31,9 @@ PARTS = {"Every attack": (charts.attacks,), "At few false accusations": (charts.
          "At the decision boundary": (charts.boundary, charts.sizes),
          "In parts of the data": (charts.deciles, charts.strata)}
 LABEL_FREE = ("confidence", "entropy")
-NOT_IN_TERMINAL = ("members + others", "difference")
+MOST_NAMED = 3
+"""Leaking parts that a headline names."""
+NOT_IN_TERMINAL = ("members + others", "difference", "would take more", "TPR at 1% FPR")
 """Columns that the page has: a terminal is narrow."""
 
 
@@ -41,7 +45,8 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
     targets, words, trained = audited(record), page.words_of("membership"), record.get("training")
     first, design = targets[0], designs.known_design(record["design"])
     sections = [
-        page.controls_section(record["verdict"], controls(first, record)), _models(targets, words),
+        *_parts(first, words), page.controls_section(record["verdict"], controls(first, record)),
+        _models(targets, words),
         _published(first, words),
         training.membership_training(trained) if trained else None,
         page.Section("In detail" + (f": {first.name}" if targets[1:] else ""), _details(first, words),
@@ -56,8 +61,8 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
         page.claims(first.facts["claims"]), _texts(texts, first, words)]
     return page.Summary(
         kind=str(record.get("kind", "audit membership")), verdict=record["verdict"],
-        headline=page.headline(record, words["headlines"]),
-        kicker=page.kicker(record, f"{design} design", f"tolerance AUC {given(first.tolerance)}"),
+        headline=page.headline(record, words["headlines"], **_covered(first, words)),
+        kicker=page.kicker(record, f"{design} design"),
         leads=_leads(targets, words), figure=charts.standing(first), keys=keys(first, record),
         sections=tuple(one for one in sections if one is not None), glossary=tuple(words["glossary"].items()),
         provenance=(("design", design), *page.facts(record["provenance"]),
@@ -67,20 +72,47 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
 
 def _leads(targets: Sequence[Audited], words: page.Record) -> tuple[str, ...]:
     one, found, said = targets[0], [], words["leads"]
-    primary, utility = one.primary, one.facts["utility"]
-    if one.facts["verdict"] != "inconclusive" and primary is not None and primary["auc"]["value"] is not None:
-        control = "" if primary["control_auc"]["value"] is None else say(said["control"], primary)
-        found.append(say(said["auc"], primary) + control)
-    if "test" in (utility.get("all") or {}) and one.facts["verdict"] != "fail":
-        labels = sum(name not in ("all", "target") for name in utility)
-        found.append(page.learnt_nothing(utility["all"]["test"], max(2, labels)))
-    detectable = one.facts["controls"].get("detectable_auc")
-    if one.facts["verdict"] == "pass" and detectable is not None and detectable["value"] is not None:
+    verdict, leaking = one.facts["verdict"], one.parts("exceeds")
+    shown = leaking[0] if verdict == "fail" and leaking else one.primary
+    if verdict != "inconclusive" and shown is not None and shown["auc"]["value"] is not None:
+        control = "" if shown["control_auc"]["value"] is None else say(said["control"], shown)
+        of = f", both in the part {shown['shown']}" if shown.get("kind", "all records") != "all records" else ""
+        found.append(say(said["auc"], {**shown, "of": of}) + control)
+    least = (one.facts["controls"].get("detectable_auc") or {}).get("value")
+    if verdict == "pass" and least is not None and least <= one.tolerance:
         found.append(say(said["least"], one.facts["controls"]))
     found += one.facts["reasons"]
     if len(targets) > 1:
         found.append(said["several"].format(n=len(targets)))
     return tuple(filter(None, found))
+
+
+def _covered(one: Audited, words: page.Record) -> dict[str, str]:
+    """What a headline says of parts: the tolerances, where the leak is if not over all records, what was excluded."""
+    said, leaking, excluded = words["covered"], one.parts("exceeds"), one.parts("excluded")
+    parts, rest, where = len(one.parts()) - 1 - len(excluded), len(leaking) - MOST_NAMED, ""
+    if leaking and leaking[0]["kind"] != "all records":
+        named = [part["shown"] for part in leaking[:MOST_NAMED]] + ([counted(rest, "other part")] if rest > 0 else [])
+        where = said["where"].format(parts=listed(named))
+    return {"where": where, "tolerances": said["tolerances" if parts > 0 else "tolerance"].format(
+        whole=given(one.tolerance), part=given(one.tolerance_part), parts=counted(max(parts, 0), "part")),
+        "excluded": said["excluded"].format(parts=listed([part["shown"] for part in excluded])) if excluded else ""}
+
+
+def _parts(one: Audited, words: page.Record) -> Iterator[page.Section | None]:
+    """What the verdict covers: each part with its figure and what it means; the terminal has those that are not within
+    their tolerance, if there are any."""
+    said, rows = words["parts"], list[dict[str, Any]]()
+    for part in one.parts():
+        lacking = " and ".join(f"{part[name]:,} {what}" for name, what in said["lacks"] if part[name])
+        rows.append({**part, "state": said["states"][part["state"]], "tolerance": given(part["tolerance"]),
+                     "lacking": lacking})
+    found = page.tabled(said["columns"], rows, note=said["note"])
+    yield None if found is None else page.Section(said["title"], (found,), name="parts")
+    columns = [pair for pair in said["columns"] if pair[0] not in NOT_IN_TERMINAL]
+    brief = page.tabled(columns, [row for row in rows if row["state"] != said["states"]["within"]], first=4)
+    yield None if brief is None else page.Section(said["title"], (brief,), name="parts-brief", terminal=True,
+                                                  page=False)
 
 
 def _models(targets: Sequence[Audited], words: page.Record) -> page.Section | None:
@@ -115,7 +147,7 @@ def _details(one: Audited, words: page.Record, place: int = 1) -> tuple[page.Blo
                   for name, figure in figures.items()]
         if charts.boundary in draws and (note := turned(one)):
             found.append(page.Text(note))
-    utility = [{**rates, "name": "all" if name == "all" else one.label(int(name))}
+    utility = [{**rates, "name": one.label(int(name)) if name.isdecimal() else words["rates"][name]}
                for name, rates in one.facts["utility"].items() if name != "target"]
     return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), page.unresolved(
             (f"{attack_name(row, scale=False)} ({_selection(row)})", row["auc"]["reason"])
@@ -167,7 +199,7 @@ def _top(one: Audited, words: page.Record) -> page.Section | None:
     honest = merged(row for row in _listed(one)[0] if row["auc"]["value"] is not None)
     rest = sorted(honest[1:], key=lambda row: -abs(row["auc"]["value"] - 0.5))
     columns = [pair for pair in words["columns"] if pair[0] not in NOT_IN_TERMINAL]
-    found = page.tabled(columns, [*honest[:1], *rest], first=6)
+    found = page.tabled(columns, [*honest[:1], *rest], first=4)
     return None if found is None else page.Section(
         "The deciding attack, and the strongest others", (found,), name="top", terminal=True, page=False)
 
@@ -182,6 +214,8 @@ def turned(one: Audited) -> str:
     least = min(found, key=lambda row: float(row["auc"]["value"]))
     end = "uncontrolled" if least["uncontrolled"] else (
         "clear" if _below(least["difference"].get("auc"), 0.0) else "unclear")
+    if end != "unclear" and one.facts["verdict"] == "pass":
+        end = "within"
     return say(words["said"] + words[end], {**least, "control": "no control" if least["uncontrolled"] else
                                             f"control {number(least['control_auc']['value'])}"})
 
@@ -223,20 +257,7 @@ def keys(one: Audited, record: page.Record) -> tuple[page.Key, ...]:
          interval(found.get("control_ppv"), show=percent, missing="")),
         (words["epsilon"], found.get("epsilon_lower"), lambda value: f"{value:.2f}",
          bound(found.get("control_epsilon_lower"), missing=""))]
-    return (*(page.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None),
-            *_worst(one, words["worst"]))
-
-
-def _worst(one: Audited, said: str) -> tuple[page.Key, ...]:
-    """The most exposed of the parts of the data, shown where it is more exposed than all records together."""
-    parts = one.parts
-    if len(parts) < 2 or one.primary is None or one.primary["auc"]["value"] is None:
-        return ()
-    name, row = max(parts, key=lambda pair: float(pair[1]["auc"]["value"]))
-    if row["auc"]["value"] <= one.primary["auc"]["value"]:
-        return ()
-    return (page.key(say(said, {**row, "parts": len(parts), "name": name}), row["auc"], number,
-                interval(row["control_auc"], missing="")),)
+    return tuple(page.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None)
 
 
 def controls(one: Audited, record: page.Record) -> tuple[page.Control, ...]:
@@ -245,20 +266,24 @@ def controls(one: Audited, record: page.Record) -> tuple[page.Control, ...]:
     state = "stated" if design in designs.STATED else "holds" if designs.decides(design) else "lacking"
     words = page.words_of("membership")["controls"]
     said = [(state, f"{designs.WORDS[design][0].upper()}{designs.WORDS[design][1:]}."),
-            _control(found.get("control_auc"), one.tolerance, words), _blind(found["blind_auc"], one.tolerance, design,
-                                                                            words),
-            _planted(found["planted"], found, design, words), _family(one, record["provenance"], words)]
+            _control(found.get("control_auc"), one, words), _blind(found["blind_auc"], one.tolerance, design, words),
+            _planted(found["planted"], found, one.facts["verdict"], design, words),
+            _family(one, record["provenance"], words)]
     return tuple(page.Control(name, *pair) for name, pair in zip(words["names"], said, strict=True))
 
 
-def _control(estimate: page.Record | None, tolerance: float, words: page.Record) -> tuple[str, str]:
+def _control(estimate: page.Record | None, one: Audited, words: page.Record) -> tuple[str, str]:
     if estimate is None or estimate["value"] is None:
         return "lacking", words["no_control"]
-    got = f"It gets {interval(estimate)} there"
-    if designs.off(Estimate.from_json(estimate), tolerance):
+    got, verdict = f"It gets {interval(estimate)} there", one.facts["verdict"]
+    if designs.off(Estimate.from_json(estimate), one.tolerance):
         return "broken", f"{got}: it recognises something else than memory."
+    if verdict == "inconclusive" and (parts := one.parts("control")):
+        named = listed([part["shown"] for part in parts])
+        return "unshown", f"{got}, but in {named} your model is not clearly above it."
     near = estimate["low"] is not None and estimate["low"] <= 0.5 <= estimate["high"]
-    state, few = _within(estimate, tolerance)
+    # A verdict has judged its control already: a part leaks, or is within its tolerance, only next to a clean one.
+    state, few = _within(estimate, one.tolerance) if verdict == "inconclusive" else ("holds", "")
     return state, f"{got}, {'as a coin toss would' if near else 'off chance by less than the tolerance'}.{few}"
 
 
@@ -280,7 +305,8 @@ def _within(estimate: page.Record, tolerance: float) -> tuple[str, str]:
     return "unshown", f" The records are too few to rule out {number(tolerance)}, the tolerance."
 
 
-def _planted(planted: Sequence[page.Record], found: page.Record, design: str, words: page.Record) -> tuple[str, str]:
+def _planted(planted: Sequence[page.Record], found: page.Record, verdict: str, design: str, words: page.Record
+             ) -> tuple[str, str]:
     detectable = (found.get("detectable_auc") or {}).get("value")
     smallest = "" if detectable is None else say(words["smallest"], found)
     if not planted:
@@ -294,10 +320,11 @@ def _planted(planted: Sequence[page.Record], found: page.Record, design: str, wo
     if all(one["auc"]["value"] is None for one in planted):
         return "lacking", words["too_few"].format(said=said) + smallest
     seen, weak = (any(one["detected"] for one in planted), all(one.get("weak", False) for one in planted))
-    state = "holds" if seen else "unshown" if weak else "broken"
+    # Where a leak was found, planted records that were missed show that others may have been missed too, no more.
+    state = "holds" if seen else "unshown" if weak or verdict == "fail" else "broken"
     return state, words["planted"].format(
         stand="stand out" if seen else "do not stand out", level=100 * planted[0]["auc"]["level"], said=said) + (
-            words["weak"] if state == "unshown" else "") + smallest
+            words["weak"] if weak and not seen else "") + smallest
 
 
 def _family(one: Audited, provenance: page.Record, words: page.Record) -> tuple[str, str]:

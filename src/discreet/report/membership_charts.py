@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from discreet.core.numbers import attack_name, interval, number, times
+from discreet.core.numbers import attack_name, given, interval, number, times
 from discreet.report import charts
 from discreet.report.charts import Mark, Panel, across, band, curve, datum, dot, dot_figure, drawn, panels, upright
 from discreet.report.figure import Figure
@@ -19,6 +19,7 @@ BOUNDARY_N = 20
 BOTH = [("control hollow", "control_auc"), ("target", "auc")]
 MODEL = [("target", "your model"), ("control hollow", "control model")]
 DECILES = {"target": "by your model's own confidence", "selector": "by another model's (the selector's)"}
+STATES = ("exceeds", "within", "control", "unclear", "excluded")
 ESTIMATES = "auc* control_auc*"
 COUNTS = "members=n_members nonmembers=n_nonmembers"
 NULL = "null_low=null_band.0 null_high=null_band.1"
@@ -34,6 +35,7 @@ class Audited:
     facts: Record
     rows: tuple[Record, ...]
     tolerance: float
+    tolerance_part: float
     peers: tuple[Record, ...] = ()
     classes: tuple[str, ...] = ()
 
@@ -55,10 +57,10 @@ class Audited:
                           selection="global")
 
     def label(self, number: int | None) -> str:
-        """"label 1", or the name of that class; "all labels" for None."""
+        """"class 1", or the name of that class; "all classes" for None."""
         if number is None:
-            return "all labels"
-        return self.classes[number] if number < len(self.classes) else f"label {number}"
+            return "all classes"
+        return self.classes[number] if number < len(self.classes) else f"class {number}"
 
     def whole(self, **wanted: Any) -> list[Record]:
         """The rows without stratum whose values are `wanted`, in order."""
@@ -77,17 +79,11 @@ class Audited:
         """The structures that rows are restricted to."""
         return sorted({row["structure"] for row in self.rows if row["structure"] != self._structure})
 
-    @property
-    def parts(self) -> list[tuple[str, Record]]:
-        """The primary endpoint in each label, category and structure and at the boundary, where it has a figure."""
-        found = []
-        for row in self.like(self.primary, decile=None) if self.primary is not None else ():
-            at = row["selection"] == "boundary" and row["n"] == BOUNDARY_N
-            name = (self.label(row["label"]) if row["label"] is not None else str(row["category"] or (
-                row["structure"] if row["structure"] in self.structures else "")))
-            if (at or (row["selection"] == "global" and name != "")) and row["auc"]["value"] is not None:
-                found.append((", ".join(filter(None, (name, "at the decision boundary" if at else ""))), row))
-        return found
+    def parts(self, *states: str) -> list[Record]:
+        """The parts of the verdict that are in one of `states` (any, if none is given), all records first, each with
+        its name as it is shown: classes are called what they are called."""
+        return [{**part, "shown": f"class {self.label(int(part['value']))}" if part["kind"] == "class" and self.classes
+                 else part["name"]} for part in self.facts.get("parts", ()) if part["state"] in (states or STATES)]
 
     @property
     def _structure(self) -> str | None:
@@ -103,8 +99,9 @@ def _with(rows: Iterable[Record], **wanted: Any) -> list[Record]:
 def audited(record: Record) -> list[Audited]:
     """The targets of a record, the decisive one first."""
     classes = tuple(map(str, (record.get("training") or {}).get("classes", ())))
-    tolerance = float(record["provenance"]["tolerance_auc"])
-    found = [Audited(one, tuple(_with(record["attacks"], target=one["target"])), tolerance, tuple(
+    facts = record["provenance"]
+    whole, part = float(facts["tolerance_auc"]), float(facts.get("tolerance_part", facts["tolerance_auc"]))
+    found = [Audited(one, tuple(_with(record["attacks"], target=one["target"])), whole, part, tuple(
         row for row in record["attacks"] if row["target"] != one["target"]), classes) for one in record["targets"]]
     decisive = next(one for one in found if one.facts["verdict"] == record["verdict"])
     return [decisive, *(one for one in found if one is not decisive)]
@@ -117,6 +114,11 @@ def standing(one: Audited) -> Figure | None:
         return None
     rows = [("your model", "target", primary["auc"], primary["n_members"]),
             ("control model, trained on neither set", "control", primary["control_auc"], None)]
+    for part in one.parts("exceeds"):
+        if part["kind"] != "all records":
+            said = f"{part['shown']} (tolerance {given(part['tolerance'])})"
+            rows += [(f"your model, {said}", "target", part["auc"], part["n_members"]),
+                     ("control model, there", "control", part["control_auc"], None)]
     for part in planted:
         said = f"on records planted {times(part['repetitions'])}"
         rows.append((f"your model, {said}", "second", part["auc"], part["auc"]["n_pos"]))

@@ -65,7 +65,7 @@ def to_text(summary: Summary, *, quiet: bool = False) -> str:
 
 
 def _lines(summary: Summary) -> Iterator[str]:
-    yield summary.headline
+    yield from _wrapped(summary.headline)
     for lead in summary.leads:
         yield from _wrapped(lead.replace("*", ""))
     if summary.keys:

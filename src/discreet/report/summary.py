@@ -282,13 +282,14 @@ def _fact(value: Any) -> str:
 # What the pages of both audits have
 
 
-def headline(record: Record, headlines: Mapping[str, str]) -> str:
-    """The verdict in one sentence, and of how many models where there are several."""
+def headline(record: Record, headlines: Mapping[str, str], **figures: str) -> str:
+    """The verdict in one sentence, and of how many models where there are several; `figures` fill the templates."""
     targets, verdict = record["targets"], record["verdict"]
     n = sum(one["verdict"] == verdict for one in targets)
     if len(targets) == 1:
-        return headlines[verdict].format(model="this model")
-    said = headlines[verdict].format(model="these models" if verdict == "pass" else "it" if n == 1 else "each of them")
+        return headlines[verdict].format(model="this model", **figures)
+    said = headlines[verdict].format(model="these models" if verdict == "pass" else "it" if n == 1 else "each of them",
+                                      **figures)
     of = f"{n} of {len(targets)}" if n < len(targets) else "both" if n == 2 else f"all {n}"
     return said if verdict == "pass" else said.replace(": ", f" for {of} models: ", 1)
 

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         percentile_interval,
         permutation_p,
         permuted_labels,
+        rank_sum_p,
     )
 
 __all__ = [
@@ -69,7 +70,7 @@ __all__ = [
     "delong_logit_interval", "delong_test", "fisher_exact", "fpr_at_tpr", "fpr_at_tpr_estimate",
     "fpr_at_tpr_interval", "holm", "kappa_estimate", "kappa_interval", "kappa_variance", "max_t_p", "mcnemar_exact",
     "percentile_interval", "permutation_p", "permuted_labels", "placements", "precision_recall_estimates",
-    "rate_estimate", "rate_interval", "rating_table", "reliability", "roc_curve", "share_estimate", "tpr_at_fpr",
-    "tpr_at_fpr_estimate", "tpr_at_fpr_interval", "wilson",
+    "rank_sum_p", "rate_estimate", "rate_interval", "rating_table", "reliability", "roc_curve", "share_estimate",
+    "tpr_at_fpr", "tpr_at_fpr_estimate", "tpr_at_fpr_interval", "wilson",
 ]
 __getattr__ = lazily(__name__, __file__)

@@ -18,7 +18,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.types import FloatArray, IntArray
-from discreet.stats.arrays import counts, group_codes, same_length, scipy_module, share
+from discreet.stats.arrays import counts, group_codes, midranks, same_length, scipy_module, scored_labels, share
 from discreet.stats.intervals import normal_quantile
 from discreet.stats.roc import CELLS, Reweighting, RocCore, StepCounts, auc_covariance
 
@@ -100,6 +100,26 @@ def delong_test(
     half = normal_quantile(level) * error
     p_value = 2.0 * NormalDist().cdf(-abs(difference) / error)
     return PairedAuc(difference, max(-1.0, difference - half), min(1.0, difference + half), p_value, auc_a, auc_b)
+
+
+def rank_sum_p(scores: ArrayLike, labels: ArrayLike, groups: ArrayLike | None = None) -> float:
+    """One-sided p of AUC > ½ for `scores` (n,) of `labels` (n,) in {0, 1}: the rank sum of the positives against its
+    mean and variance when labels are permuted among the examples, or among whole `groups` (n,); normal approximation.
+
+    Without groups this is the Mann–Whitney test with its correction for ties. 1 where every permutation is the same.
+    ValueError for a group with both labels.
+    """
+    values, positive = scored_labels(scores, labels)
+    ranks: FloatArray = midranks(values) - (values.size + 1) / 2.0
+    if groups is not None:
+        unit = group_codes(groups, values.size)
+        of_group = np.bincount(unit, weights=positive) > 0
+        if (of_group[unit] != positive).any():
+            raise ValueError("a group has positives and negatives: expected whole groups to be one or the other")
+        ranks, positive = np.bincount(unit, weights=ranks).astype(np.float64), of_group
+    n, n_pos = positive.size, int(positive.sum())
+    deviation = sqrt(n_pos * (n - n_pos) / (n * max(n - 1, 1)) * float((ranks**2).sum()))
+    return 1.0 if deviation == 0.0 else NormalDist().cdf(-float(ranks[positive].sum()) / deviation)
 
 
 def bootstrap_roc(

@@ -13,20 +13,18 @@ from discreet.audit.membership.attack import Scores
 from discreet.audit.membership.controls import (
     RUNGS,
     blind_auc,
-    gap,
     group_level,
     ladder_bound,
     one_run_bound,
     planted_leaks,
     same_examples,
-    utility_of,
 )
 from discreet.audit.membership.rows import NO_CONTROL
 from discreet.core.design import Design
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate
 from discreet.scores.table import ScoreTable
-from discreet.stats import auroc, delong_test, rate_estimate
+from discreet.stats import auroc, delong_test
 from discreet.stats.epsilon import one_run_epsilon
 
 PRIMARY = Estimate(0.5, 0.48, 0.52, n=800, n_pos=400, n_neg=400)
@@ -176,42 +174,6 @@ def test_a_bound_on_epsilon_needs_a_random_draw_and_enough_units() -> None:
     grouped = one_run_of("randomised", World(members=300, clean=300, leak=6.0, group_size=5))
     assert (grouped.n_pos, grouped.n_neg, grouped.unit) == (60, 60, "group")
     assert "over 1 examples" in str(one_run_of("sealed", World(members=2, clean=1, selector=0)).reason)
-
-
-def test_accuracy_per_class_and_gap_as_counted() -> None:
-    table = drawn(World(members=80, others=0, clean=90, paired=0, leak=3.0), 2)
-    sets = sets_of(table)
-    found = utility_of(table, sets, Units.of(table))
-    right = table.logits[0, :, 0].argmax(axis=1) == table.examples.label
-    for name in ("all", "0", "1"):
-        chosen = np.ones(right.size, dtype=bool) if name == "all" else table.examples.label == int(name)
-        train, test = (right[rows][chosen[rows]].mean() for rows in (sets.members, sets.clean[None]))
-        given = [found[name][one].value for one in ("train", "test", "gap")]
-        assert given == pytest.approx([train, test, train - test])
-    assert found["all"]["gap"].low > 0.0
-
-
-def test_the_answer_is_the_mean_over_queries() -> None:
-    table = drawn(World(members=20, others=0, clean=20, paired=0), 2)
-    # One loud wrong answer against two mild right ones.
-    logits = np.zeros((len(table.models), len(table.examples), 3, 2))
-    rows = np.arange(len(table.examples))
-    logits[:, rows, 0, 1 - table.examples.label] = 9.0
-    for query in (1, 2):
-        logits[:, rows, query, table.examples.label] = 2.0
-    table = replace(table, logits=logits)
-    assert utility_of(table, sets_of(table), Units.of(table))["all"]["train"].value == 1.0
-
-
-def test_gap_covers_the_difference() -> None:
-    rng, covered = np.random.default_rng(6), 0
-    for _ in range(500):
-        train, test = (rate_estimate(int(rng.binomial(n, p)), n) for n, p in ((60, 0.9), (45, 0.8)))
-        low, _, high = ends(gap(train, test))
-        covered += low <= 0.1 <= high
-    # Exact intervals are conservative: at least 95%, one-sided at .001.
-    assert covered >= 459
-    assert gap(Estimate.unresolved("a share of no members"), rate_estimate(3, 4)).reason == "a share of no members"
 
 
 BLIND = World(members=120, others=0, clean=120, selector=0, paired=0)

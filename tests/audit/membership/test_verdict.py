@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +9,9 @@ from tests.audit.membership.scenes import drawn, sets_of
 
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.controls import PlantedLeak
+from discreet.audit.membership.parts import PartFinding, PartKind, PartState
 from discreet.audit.membership.rows import Row, RowSpec
-from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge
+from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge, strongest_rival
 from discreet.core import design as designs
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
@@ -32,9 +34,34 @@ def planted(detected: bool, times: int = 4, n: int = 4000) -> PlantedLeak:
     return PlantedLeak(times, detected, auc(0.8 if detected else 0.51, 0.05, n), NOTHING, NOTHING)
 
 
-def inputs(value: Estimate, control: Estimate = QUIET, **changed: Any) -> VerdictInputs:
-    return replace(VerdictInputs("randomised", 0.55, row(value, control), value, None, [planted(True)], QUIET),
-                   **changed)
+def part(value: Estimate, kind: PartKind = "class", state: PartState = "within", control: Estimate = QUIET,
+         **changed: Any) -> PartFinding:
+    return PartFinding(kind, "1" if kind == "class" else "", "class 1" if kind == "class" else kind,
+                       **{"tolerance": 0.65, "state": state, "counts": (60, 70), "auc": value, "p": NOTHING,
+                          "control_auc": control, "difference": NOTHING, "tpr_at_1pct_fpr": NOTHING, **changed})
+
+
+def state_of(row: Row, bound: Estimate, tolerance: float) -> PartState:
+    """The state of all records where the interval of `bound` stands for the 90% interval and the p value."""
+    excess, control_off = row.difference["auc"].low, designs.off(row.control_auc, tolerance)
+    exceeds = (bound.low or 0) > 0.5 and (bound.value or 0) > tolerance
+    if exceeds and (excess is None or excess > (tolerance - 0.5 if control_off else 0.0)):
+        return "exceeds"
+    if control_off or exceeds:
+        return "control"
+    return "within" if (bound.high or 1) <= tolerance else "unclear"
+
+
+def inputs(value: Estimate, control: Estimate = QUIET, parts: Sequence[PartFinding] = (), **changed: Any
+           ) -> VerdictInputs:
+    """A target with these figures over all records, and in further `parts`."""
+    found = replace(VerdictInputs("randomised", 0.55, row(value, control), value, (), None, [planted(True)], QUIET),
+                    **changed)
+    if found.primary is None:
+        return found
+    whole = part(found.bound, "all records", state_of(found.primary, found.bound, found.tolerance),
+                 found.primary.control_auc, tolerance=found.tolerance)
+    return replace(found, parts=(whole, *parts))
 
 
 @pytest.mark.parametrize(("given", "verdict", "code"), [
@@ -43,11 +70,9 @@ def inputs(value: Estimate, control: Estimate = QUIET, **changed: Any) -> Verdic
     # The point exceeds the tolerance, the lower bound not one half; then the interval holds the tolerance.
     (inputs(auc(0.56, 0.07)), "inconclusive", "too_wide"),
     (inputs(auc(0.54, 0.02)), "inconclusive", "small_leak"),
-    # A small leak whose upper bound is under the tolerance passes; just at the tolerance it does not.
+    # A small leak whose upper bound is under the tolerance passes; just above it does not.
     (inputs(auc(0.53)), "pass", "finding"),
     (inputs(auc(0.54, 0.0101)), "inconclusive", "small_leak"),
-    # The corrected bound decides, not the row's own interval.
-    (inputs(auc(0.60), bound=auc(0.60, 0.12)), "inconclusive", "too_wide"),
     # A leak whose size is not certain is not said to be.
     (inputs(auc(0.58, 0.05)), "fail", "leak_of_unclear_size"),
     (inputs(auc(0.7), primary=None, bound=NOTHING), "inconclusive", "no_primary"),
@@ -102,6 +127,63 @@ def test_any_planted_leak_that_was_detected_shows_that_one_would_have_been() -> 
     assert "planted once" in " ".join(found.reasons)
 
 
+def test_a_leak_in_a_part_fails_and_is_named_first() -> None:
+    rare = part(auc(0.8, 0.05), state="exceeds", p=Estimate(0.004, None, None))
+    found = judge(inputs(auc(0.51), parts=[rare]))
+    assert (found.verdict, found.reason_codes[:2]) == ("fail", ("leak_in_part", "finding"))
+    assert ("class 1 (AUC .800 [.750, .850], control .500 [.480, .520], tolerance .65; 60 members, 70 non-members; "
+            "p .004 after Holm)") in found.reasons[0]
+    # Where all records leak, the part is named only if it leaks more.
+    assert "leak_strongest_in" in judge(inputs(auc(0.7), parts=[rare])).reason_codes
+    assert "leak_strongest_in" not in judge(inputs(auc(0.9), parts=[rare])).reason_codes
+
+
+def test_a_part_that_is_not_decided_takes_a_pass_away_and_says_what_it_lacks() -> None:
+    lacking = part(auc(0.6, 0.08), state="unclear", lacks_members=12, lacks_nonmembers=0)
+    found = judge(inputs(auc(0.51), parts=[lacking, part(QUIET, "decision boundary")]))
+    assert (found.verdict, found.reason_codes[0]) == ("inconclusive", "unclear_parts")
+    assert "in 1 of 2 parts: class 1 (AUC .600, at most .680, tolerance .65; 60 members" in found.reasons[0]
+    assert "about 12 more members would decide" in found.reasons[0]
+    many = [replace(lacking, name=f"category {place}", kind="category") for place in range(9)]
+    assert "; and 5 other parts." in judge(inputs(auc(0.51), parts=many)).reasons[0]
+
+
+def test_a_part_next_to_its_control_model_neither_passes_nor_fails() -> None:
+    found = judge(inputs(auc(0.51), parts=[part(auc(0.8), state="control", control=auc(0.79))]))
+    assert (found.verdict, found.reason_codes[0]) == ("inconclusive", "control_off_in_part")
+    assert "class 1 (AUC .800 [.790, .810], control .790 [.780, .800])" in found.reasons[0]
+
+
+def test_a_pass_covers_every_part_and_says_which_is_nearest() -> None:
+    found = judge(inputs(auc(0.51), parts=[part(auc(0.55)), part(auc(0.6, 0.03), "decision boundary")]))
+    assert (found.verdict, found.reason_codes[:2]) == ("pass", ("finding", "parts_within"))
+    assert "In each of 2 parts" in found.reasons[1]
+    assert "the nearest is decision boundary, at most .630" in found.reasons[1]
+    found = judge(inputs(auc(0.51), parts=[part(NOTHING, state="excluded")]))
+    assert (found.verdict, "excluded" in found.reason_codes) == ("pass", True)
+
+
+def test_another_attack_beyond_its_tolerance_takes_a_pass_away() -> None:
+    def other(value: float, p: float = 0.01, **spec: Any) -> Row:
+        found = row(auc(value))
+        return replace(found, spec=replace(found.spec, **{"attack": "loss", "reference_kind": None, **spec}),
+                       null_p=Estimate(p, None, None))
+
+    primary = row(auc(0.51))
+    # Honest, significant in the family, beyond the tolerance that holds where the row is, above the control model.
+    assert strongest_rival([other(0.6), other(0.62)], primary, 0.55, 0.65) == other(0.62)
+    none = [other(0.6, p=0.06), other(0.54), other(0.6, label=1, stratum="label"), replace(
+        other(0.6), difference={"auc": Estimate(0.1, -0.1, 0.3)}), other(0.8, reference_kind="paired"), other(
+            0.9, decile=1, decile_by="target", stratum="decile"), replace(other(0.7), spec=primary.spec)]
+    assert strongest_rival(none, primary, 0.55, 0.65) is None
+    rival = other(0.7, label=1, stratum="label")
+    assert strongest_rival([*none, rival], primary, 0.55, 0.65) == rival
+    found = judge(inputs(auc(0.51), rival=rival))
+    assert (found.verdict, found.reason_codes[0]) == ("inconclusive", "other_attack")
+    assert "loss in class 1, AUC .700 [.690, .710], control .500 [.480, .520], family-wise p .010" in found.reasons[0]
+    assert judge(inputs(auc(0.7), rival=rival)).verdict == "fail"
+
+
 def test_a_model_that_learned_nothing_is_said_to_but_not_next_to_a_leak() -> None:
     assert "learned_nothing" in judge(inputs(auc(0.51), learned=False)).reason_codes
     assert "learned_nothing" not in judge(inputs(auc(0.7), learned=False)).reason_codes
@@ -127,7 +209,7 @@ def test_a_control_that_contradicts_the_design_takes_the_verdict_away() -> None:
 
 def test_a_draw_of_this_run_is_never_called_non_random() -> None:
     texts = inputs(auc(0.7), design=designs.ASSIGNED, blind=auc(0.6))
-    for one, word in ((texts, "fail"), (replace(texts, primary=row(auc(0.51)), bound=auc(0.51)), "pass")):
+    for one, word in ((texts, "fail"), (inputs(auc(0.51), design=designs.ASSIGNED, blind=auc(0.6)), "pass")):
         found = judge(one)
         assert found.verdict == word
         assert "texts_differ_after_own_draw" in found.reason_codes
@@ -135,7 +217,8 @@ def test_a_draw_of_this_run_is_never_called_non_random() -> None:
         assert ".600 [.590, .610]" in " ".join(found.reasons)
     assert "texts_differ_after_own_draw" not in judge(replace(texts, blind=QUIET)).reason_codes
     # A control model that is off still takes the verdict away, by its own words.
-    assert judge(replace(texts, primary=row(auc(0.72), auc(0.70)))).reason_codes[0] == "control_off"
+    assert judge(inputs(auc(0.72), auc(0.70), design=designs.ASSIGNED, blind=auc(0.6))
+                 ).reason_codes[0] == "control_off"
     # Where the draw is somebody's word, texts that differ contradict it.
     assert judge(replace(texts, design="randomised")).reason_codes[0] == "sets_differ"
 

@@ -145,11 +145,19 @@ def test_sides_that_do_not_go_together(tmp_path: Path, brought: str) -> None:
     members = rows("m", ["bread 1", "river 2"])
     assert "1 ids stand in both files" in refused(brought, members, [{**members[0], "text": "form 3"}], tmp_path)
     others = rows("o", ["form 3", " BREAD  1"])
-    assert "1 non-members have the text of a member" in refused(brought, members, others, tmp_path)
+    said = refused(brought, members, others, tmp_path)
+    assert "1 non-members have the text of a member" in said
+    assert f"{others[1]['id']!r} (that of member {members[0]['id']!r}); take these rows out" in said
     grouped = [{**row, "group": "u"} for row in members]
     assert "1 of 1 groups are split over both sets" in refused(
         brought, grouped, rows("o", ["form 3"], group="u"), tmp_path)
     assert "'group' is null for 1 of 3 texts" in refused(brought, grouped, rows("o", ["form 3"]), tmp_path)
+
+
+def test_an_estimator_in_place_of_its_name_is_refused_in_one_line(sides: tuple[Path, Path], brought: str) -> None:
+    for given, more in ((np.ones(3), {}), (f"{brought}log", {"controls": [np.ones(3)]})):
+        with pytest.raises(UsageError, match=r"a model is given as ndarray; expected a string: .*python:MODULE:OBJECT"):
+            scored_from_model(given, *sides, **more)  # type: ignore[arg-type]
 
 
 def test_models_that_do_not_go_together(sides: tuple[Path, Path], brought: str) -> None:

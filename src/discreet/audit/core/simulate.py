@@ -46,6 +46,12 @@ class World:
     planted : mapping of int to int
         For each number of repetitions, how many records a fair coin may plant; the leak grows by
         `leak_of_planted(repetitions)`.
+    rare : float in (0, 0.5]
+        Share of class 1.
+    leak_in : str
+        The part whose members leak, such as "class 1" or "category fraud"; all members if empty.
+    shift : float
+        What any model, control models too, finds likelier in the target's members: the sets differ by themselves.
     group_size : int
         Records of a person (1: no column `group`); membership goes by person, who share `group_noise`.
     """
@@ -64,6 +70,9 @@ class World:
     controls: int = 1
     planted: Mapping[int, int] = field(default_factory=dict)
     planted_leak: float = 0.8
+    rare: float = 0.5
+    leak_in: str = ""
+    shift: float = 0.0
     group_size: int = 1
     group_noise: float = 0.0
 
@@ -79,23 +88,32 @@ def simulated_table(world: World, rng: Generator) -> ScoreTable:
     n, planted = split.size, np.zeros(split.size, dtype=np.int64)
     planted[split == "planted"] = np.repeat(list(world.planted), list(world.planted.values())).astype(np.int64)
     coin, label = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    if world.rare < 0.5:
+        label = label * (rng.random(n) < 2.0 * world.rare)
     group = np.arange(n) // world.group_size if world.group_size > 1 else None
     difficulty = 1.0 + world.spread * rng.normal(size=n)
     models, member, odds = list[Model](), [], []
+    everywhere = 0.0 if world.leak_in else world.leak
     for role, kind, trained in _models(world, split, coin, group, rng):
         leak = np.full(n, world.reference_leak)
         if role == "target":
-            leak = np.array([world.leak_of_planted(int(one)) if one else world.leak for one in planted])
+            leak = np.array([world.leak_of_planted(int(one)) if one else everywhere for one in planted])
+            difficulty = difficulty + world.shift * trained
         own = world.noise * rng.normal(size=n)
         if group is not None:
             own = own + world.group_noise * rng.normal(size=int(group.max()) + 1)[group]
         models.append(Model(f"{role}-{kind or ''}{len(models)}", role, kind))
         member.append(trained.astype(np.int8))
         odds.append(difficulty + own + leak * trained)
+    categories = tuple(frozenset({CATEGORIES[one]}) for one in rng.integers(0, len(CATEGORIES), n))
+    if world.leak_in:
+        part, _, value = world.leak_in.partition(" ")
+        inside = label == int(value) if part == "class" else np.array([value in one for one in categories])
+        odds[0] = odds[0] + world.leak * (inside & (member[0] == IN) & (planted == 0))
     phi: FloatArray = np.stack(odds) * np.where(label == 1, 1.0, -1.0)
     examples = ExampleTable(
         id=np.array([f"e{place}" for place in range(n)], dtype=object), label=label, planted=planted, group=group,
-        split=split, categories=tuple(frozenset({CATEGORIES[one]}) for one in rng.integers(0, len(CATEGORIES), n)))
+        split=split, categories=categories)
     return ScoreTable(tuple(models), examples, np.stack([-phi / 2.0, phi / 2.0], axis=-1)[:, :, None, :],
                       np.stack(member))
 

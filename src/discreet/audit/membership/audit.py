@@ -19,15 +19,15 @@ from discreet.audit.membership.controls import (
     PlantedLeak,
     blind_auc,
     group_level,
-    learned,
     one_run_bound,
     planted_leaks,
     same_examples,
-    utility_of,
 )
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
+from discreet.audit.membership.parts import PartFinding, check_excluded, covered_parts, part_findings
 from discreet.audit.membership.rows import NO_CONTROL, JudgedRow, Row, estimate_rows, judged_rows, with_permutations
-from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge
+from discreet.audit.membership.utility import learned, utility_of
+from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge, strongest_rival
 from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate, plain
@@ -51,7 +51,8 @@ class TargetAudit(Part):
 
     `controls` are `blind_auc`, `detectable_auc`, and of the primary endpoint `control_auc`, `group_auc`, `ppv`,
     `epsilon_lower` and the same of the control model: `control_group_auc`, `control_ppv`, `control_epsilon_lower`;
-    `utility` is that of `discreet.audit.membership.controls.utility_of`, `curves` are ROC curves of the global rows.
+    `parts` is what the primary endpoint finds in each part of the data, all records first; `utility` is that of
+    `discreet.audit.membership.utility.utility_of`, `curves` are ROC curves of the global rows.
     """
 
     hidden: ClassVar[tuple[str, ...]] = ("judgement", "attacks", "planted")
@@ -59,6 +60,7 @@ class TargetAudit(Part):
     target: str
     judgement: Judgement
     primary: Row | None
+    parts: tuple[PartFinding, ...]
     attacks: tuple[Row, ...]
     planted: tuple[PlantedLeak, ...]
     controls: Mapping[str, Estimate]
@@ -103,13 +105,14 @@ class MembershipAudit(Audit):
         """Plain values. What is of a target is that of the decisive one; `targets` has it for each."""
         decisive = self.decisive.to_json()
         return {"verdict": self.verdict, "design": self.design, **{name: decisive[name] for name in (
-                    "reasons", "reason_codes", "claims", "primary", "controls", "utility")},
+                    "reasons", "reason_codes", "claims", "primary", "parts", "controls", "utility")},
                 "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
 
 
 def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "convenience", tolerance_auc: float = 0.55,
-                     base_rate: float = 0.01, texts: Mapping[str, str] | None = None, permutations: int = 999,
-                     bootstraps: int = 1000, seed: int = 0, attacks: Sequence[str] | None = None,
+                     tolerance_part: float = 0.65, exclude_parts: Sequence[str] = (), base_rate: float = 0.01,
+                     texts: Mapping[str, str] | None = None, permutations: int = 999, bootstraps: int = 1000,
+                     seed: int = 0, attacks: Sequence[str] | None = None,
                      provenance: Mapping[str, Any] | None = None) -> MembershipAudit:
     """Audit every target of a score table for membership leakage.
 
@@ -121,7 +124,12 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
         How members came to be members; only the first two can pass or fail. "sealed" is for a table that
         `discreet.audit.sealed.under_seal` returned; "sealed (as stated)" for one that somebody says was sealed.
     tolerance_auc : float in (0.5, 1)
-        What AUC of the primary endpoint is acceptable.
+        What AUC of the primary endpoint is acceptable over all records.
+    tolerance_part : float in (0.5, 1)
+        What AUC is acceptable in a part: each class, each category and structure of the table, the decision boundary.
+    exclude_parts : sequence of str
+        Parts that the verdict does not cover, such as "class 0", "category fraud" or "class" for every class. Choose
+        them before scores are read: the headline names them.
     base_rate : float in (0, 1)
         Share of members among the people that an attacker would ask about, for the PPV.
     texts : mapping of str to str, optional
@@ -144,19 +152,20 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     UsageError
         An option outside its range.
     """
-    check_options(tolerance_auc, base_rate, permutations, bootstraps, seed)
+    check_options(tolerance_auc, tolerance_part, base_rate, permutations, bootstraps, seed)
     table = scores if isinstance(scores, ScoreTable) else load_scores(scores)
     targets = table.of_role("target")
     if not targets:
         raise InputError("the table has no target: expected model_role 'target' on the model to audit")
+    check_excluded(table, exclude_parts)
     # The primary endpoint does not depend on which attacks the user picks.
     names = None if attacks is None else list(dict.fromkeys([*attacks, *(name for name, _, _ in PRIMARY)]))
-    asked = _Asked(known_design(design), tolerance_auc, base_rate, texts, permutations, bootstraps, seed, names,
-                   1.0 - 0.05 / len(targets))
+    asked = _Asked(known_design(design), tolerance_auc, tolerance_part, tuple(exclude_parts), base_rate, texts,
+                   permutations, bootstraps, seed, names, len(targets))
     found = tuple(_audit_target(table, target, asked) for target in targets)
-    facts = {"tolerance_auc": tolerance_auc, "base_rate": base_rate, "permutations": permutations,
-             "bootstraps": bootstraps, "seed": seed, "queries": int(table.logits.shape[2]),
-             "scores_given_as": table.given_as}
+    facts = {"tolerance_auc": tolerance_auc, "tolerance_part": tolerance_part, "base_rate": base_rate,
+             "permutations": permutations, "bootstraps": bootstraps, "seed": seed,
+             "queries": int(table.logits.shape[2]), "scores_given_as": table.given_as}
     return MembershipAudit(overall(one.verdict for one in found), asked.design, found,
                            {**table_facts(table, **facts), **(provenance or {})})
 
@@ -164,13 +173,15 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
 class _Asked(NamedTuple):
     design: Design
     tolerance: float
+    tolerance_part: float
+    exclude_parts: tuple[str, ...]
     base_rate: float
     texts: Mapping[str, str] | None
     permutations: int
     bootstraps: int
     seed: int
     attacks: Sequence[str] | None
-    level: float
+    n_targets: int
 
 
 def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
@@ -186,23 +197,26 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     if asked.permutations:
         rows = with_permutations(rows, judged, selector, units, draws[2], permutations=asked.permutations)
     whole = [one for one in judged if one.spec.whole]
-    primary, planted = None, tuple[PlantedLeak, ...]()
+    primary, planted, parts = None, tuple[PlantedLeak, ...](), tuple[PartFinding, ...]()
     bound = Estimate.unresolved("neither a reference ratio nor a loss could be computed", unit=units.name)
     controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=asked.texts, units=units)}
     if chosen is not None and chosen.target is not None:
         own = next(one for one in whole if one.scores is chosen and one.spec.nonmembers == "clean")
         primary = next(row for row in rows if row.spec is own.spec)
-        bound = auroc_estimate(chosen.target[own.rows], own.truth, level=asked.level, unit=units.name,
+        bound = auroc_estimate(chosen.target[own.rows], own.truth, level=1.0 - 0.05 / asked.n_targets, unit=units.name,
                                groups=units.at(own.rows))
+        parts = part_findings(covered_parts(own, table, selector, asked.exclude_parts), units, asked.tolerance,
+                              asked.tolerance_part, asked.n_targets)
         planted = tuple(planted_leaks(table, sets, chosen, bound, units))
         controls |= {"control_auc": primary.control_auc, "detectable_auc": detectable_estimate(bound),
                      **_meaning(own, primary.tpr_at_5pct_fpr, sets, units, asked, draws[4])}
-    utility = utility_of(table, sets, units)
     judgement = judge(VerdictInputs(
-        asked.design, asked.tolerance, primary, bound, next((row for row in rows if row.spec.is_paper), None),
-        planted, controls["blind_auc"], learned(table, sets, utility), sets.notes))
+        asked.design, asked.tolerance, primary, bound, parts, next((row for row in rows if row.spec.is_paper), None),
+        planted, controls["blind_auc"], strongest_rival(rows, primary, asked.tolerance, asked.tolerance_part),
+        learned(table, sets, units), sets.notes))
     return TargetAudit(
-        table.models[target].name, judgement, primary, tuple(rows), planted, controls, utility,
+        table.models[target].name, judgement, primary, parts, tuple(rows), planted, controls,
+        utility_of(table, sets, units),
         claims_of(table, sets, asked.design, texts=asked.texts is not None),
         tuple(roc_of(one) for one in whole if one.scores.target is not None and 0 < one.truth.sum() < one.truth.size))
 
@@ -257,10 +271,12 @@ def _check_groups(sets: EvaluationSets, units: Units) -> None:
                          "other; leave the records of one set out")
 
 
-def check_options(tolerance: float, base_rate: float, permutations: int, bootstraps: int, seed: int) -> None:
+def check_options(tolerance: float, tolerance_part: float, base_rate: float, permutations: int, bootstraps: int,
+                  seed: int) -> None:
     """UsageError for an option of `audit_membership` outside its range."""
-    if not 0.5 < tolerance < 1.0:
-        raise UsageError(f"tolerance AUC is {tolerance}: expected a number between 0.5 and 1, such as 0.55")
+    for name, value, usual in (("AUC", tolerance, 0.55), ("part", tolerance_part, 0.65)):
+        if not 0.5 < value < 1.0:
+            raise UsageError(f"tolerance {name} is {value}: expected a number between 0.5 and 1, such as {usual}")
     if not 0.0 < base_rate < 1.0:
         raise UsageError(f"base rate is {base_rate}: expected a share between 0 and 1, such as 0.01")
     for name, value, least in (("permutations", permutations, 0), ("bootstraps", bootstraps, 1), ("seed", seed, 0)):

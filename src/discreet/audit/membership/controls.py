@@ -1,5 +1,5 @@
-"""What is shown next to the attacks: planted leaks, all records of a person together, a bound on ε, accuracy, and the
-blind baseline: what tells members from non-members without asking any model."""
+"""What is shown next to the attacks: planted leaks, all records of a person together, a bound on ε, and the blind
+baseline: what tells members from non-members without asking any model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from discreet.core.errors import InputError, need
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.scores.table import ScoreTable
-from discreet.stats import auroc_estimate, delong_test, share_estimate
+from discreet.stats import auroc_estimate, delong_test
 from discreet.stats.arrays import midranks
 from discreet.stats.epsilon import one_run_epsilon
 
@@ -154,43 +154,6 @@ def ladder_bound(values: FloatArray, truth: BoolArray, alpha: float, rng: Genera
             correct = int(rising[n - each:].sum()) + int((~rising[:each]).sum())
             best = max(best, (one_run_epsilon(correct, 2 * each, alpha / len(RUNGS)), 2 * each))
     return best
-
-
-def utility_of(table: ScoreTable, sets: EvaluationSets, units: Units) -> dict[str, Any]:
-    """Accuracy on members ("train") and clean non-members ("test") and their gap, for "all" and per label.
-
-    Estimates in [0, 1], the gap in [-1, 1]. The answer to an example is the class with the highest mean probability
-    over its queries.
-    """
-    p = np.exp(table.log_p[sets.target]).mean(axis=1)
-    label = table.examples.label
-    right, scored = p.argmax(axis=-1) == label, np.isfinite(p).all(axis=-1)
-    found: dict[str, Any] = {"target": table.models[sets.target].name}
-    for name in ("all", *range(table.n_classes)):
-        rates = []
-        for rows, what in ((sets.members, "members"), (sets.clean[None], "non-members")):
-            kept = rows[scored[rows] & ((label[rows] == name) if name != "all" else True)]
-            rates.append(share_estimate(right[kept], unit=units.name, groups=units.at(kept), of=what))
-        found[str(name)] = {"train": rates[0], "test": rates[1], "gap": gap(*rates)}
-    return found
-
-
-def learned(table: ScoreTable, sets: EvaluationSets, utility: dict[str, Any]) -> bool:
-    """Whether accuracy on members clearly exceeds the share of their most common label."""
-    label, accuracy = table.examples.label[sets.members], utility["all"]["train"]
-    return accuracy.low is not None and accuracy.low > np.bincount(label).max() / label.size
-
-
-def gap(train: Estimate, test: Estimate) -> Estimate:
-    """Difference of two independent shares; interval by squares of their distances (Newcombe 1998, method 10)."""
-    if (train.value is None or train.low is None or train.high is None
-            or test.value is None or test.low is None or test.high is None):
-        return Estimate.unresolved(train.reason or test.reason or "a share without interval", unit=train.unit)
-    value = train.value - test.value
-    low = value - sqrt((train.value - train.low) ** 2 + (test.high - test.value) ** 2)
-    high = value + sqrt((train.high - train.value) ** 2 + (test.value - test.low) ** 2)
-    return Estimate(value, max(-1.0, low), min(1.0, high), n=(train.n or 0) + (test.n or 0), unit=train.unit,
-                    method="difference of shares, square-and-add of exact intervals")
 
 
 def blind_auc(table: ScoreTable, sets: EvaluationSets, rng: Generator, *, texts: Mapping[str, str] | None = None,

@@ -29,6 +29,9 @@ POOLS: Mapping[Selection, Pool] = {"boundary": "independent", "boundary_union": 
 CURVE: tuple[int | None, ...] = (10, BOUNDARY_N, 50, 100, 200, None)
 """Sizes of the curve over n; None is all."""
 
+STRATA: Mapping[str, str] = {"label": "class"}
+"""What a stratum is called where it is not called by its own name."""
+
 FPRS: Mapping[str, float] = {"tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
 FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (("honest rows", False, "clean"),
                                                       ("rows with paired references", True, "clean"),
@@ -85,6 +88,14 @@ class RowSpec(Part):
     def whole(self) -> bool:
         """Whether the row is of all examples: neither a stratum nor a boundary."""
         return self.stratum is None and self.selection == "global"
+
+    @property
+    def where(self) -> str:
+        """"over all records", "in class 1", "in category abuse, at the decision boundary"."""
+        value = {"label": self.label, "structure": self.structure, "category": self.category, "decile": self.decile}
+        part = "" if self.stratum is None else f"in {STRATA.get(self.stratum, self.stratum)} {value[self.stratum]}"
+        edge = "" if self.selection == "global" else "at the decision boundary"
+        return ", ".join(filter(None, (part, edge))) or "over all records"
 
     @property
     def oracle(self) -> bool:
@@ -246,7 +257,7 @@ def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_re
     """All figures but the permutation p for each row, in order."""
     # Sorting releases the interpreter's lock; nothing here draws, so the order of work cannot matter.
     with ThreadPoolExecutor(2) as pool:
-        rows = list(pool.map(lambda one: _row(one, units), judged))
+        rows = list(pool.map(lambda one: estimate_row(one, units), judged))
     # The very same members and non-members share resamples. Strata and other points of the curve have none.
     alike: dict[bytes, list[int]] = {}
     for place, one in enumerate(judged):
@@ -259,7 +270,8 @@ def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_re
     return rows
 
 
-def _row(judged: JudgedRow, units: Units) -> Row:
+def estimate_row(judged: JudgedRow, units: Units) -> Row:
+    """All figures of one row but permutation p values and differences of operating points."""
     rows, truth, scores = judged.rows, judged.truth, judged.scores
     counts = int(truth.sum()), int((~truth).sum())
     if judged.reason is not None or scores.target is None:

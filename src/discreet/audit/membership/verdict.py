@@ -1,59 +1,99 @@
 """Pass, fail or inconclusive on membership, with reasons and claims; their sentences are in `sentences.json`.
 
 The rule is fixed before scores are read. The primary endpoint is the global reference ratio on the logit scale, with
-neutral or population references, and the global loss where there are none. *Fail*: its lower bound, corrected for the
-number of targets, exceeds ½ and its point the tolerance. *Pass*: its upper bound is below the tolerance, a control
-model (control) was attacked too, and the audit had the power to find a leak: planted records were detected, or, where
-none were planted, the sample finds a leak of the size of the tolerance with power .8 and the model learned something.
-Only designs in which a random draw decided membership can do either; a control that contradicts the design takes the
-verdict away. A draw that the run made itself is known to be random, so texts that differ after it contradict nothing.
+neutral or population references, and the global loss where there are none; it is judged over all records and in each
+part (`discreet.audit.membership.parts`). *Fail*: some part exceeds its tolerance. *Pass*: every part is within its
+tolerance, a control model was attacked too and is clean in every part, no other attack exceeds the tolerance, and the
+audit had the power to find a leak: planted records were detected, or, where none were planted, the sample finds a leak
+of the size of the tolerance with power .8 and the model learned something. Parts that were excluded before scores
+were read are named. Only designs in which a random draw decided membership can pass or fail; sets that differ by
+themselves take the verdict away. A draw that the run made itself is known to be random, so texts that differ after it
+contradict nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet.audit.core.power import PLANTED_AUC, POWER, inflation_of, power_of
-from discreet.audit.core.verdict import Claims, Judgement, Reason, Sentences, least_detected
+from discreet.audit.core.verdict import ALPHA, Claims, Judgement, Reason, Sentences, least_detected
 from discreet.audit.membership.controls import PlantedLeak
-from discreet.audit.membership.evaluation_sets import EvaluationSets
+from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets
+from discreet.audit.membership.parts import WHOLE, PartFinding, excluded_names
 from discreet.audit.membership.rows import Row
 from discreet.core.design import AS_STATED, ASSIGNED, ON_WHOSE_WORD, STATED, WORDS, Design, decides, off, reads_apart
-from discreet.core.numbers import given, interval, number, percent, times
+from discreet.core.numbers import counted, given, interval, listed, number, percent, times
+from discreet.core.numbers import p_value as written_p
 from discreet.core.records import Estimate
 from discreet.scores.table import ScoreTable
 
 SENTENCES = Sentences.read(__package__)
 say = SENTENCES.of("verdict")
+MOST_LISTED = 4
+"""Parts that a sentence names."""
 WHO = {"neutral": "neither set", "population": "random halves"}
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictInputs:
-    """What a verdict depends on: among others the row of the primary endpoint, its AUC (`bound`) at the level corrected
-    for the number of targets, the paper's own figure, whether the target is right about its members more often than the
-    most common label would be, and notes of what was left out, a sentence each."""
+    """What a verdict depends on.
+
+    Attributes
+    ----------
+    primary, bound : Row or None, Estimate
+        The row of the primary endpoint, and its AUC at the level corrected for the number of targets.
+    parts : sequence of PartFinding
+        All records first; empty without a primary endpoint.
+    paper : Row or None
+        The paper's own figure.
+    rival : Row or None
+        The strongest other honest row that exceeds the tolerance (`strongest_rival`).
+    learned : bool
+        Whether the target tells the classes of its members apart.
+    notes : sequence of str
+        What was left out, a sentence each.
+    """
 
     design: Design
     tolerance: float
     primary: Row | None
     bound: Estimate
+    parts: Sequence[PartFinding]
     paper: Row | None
     planted: Sequence[PlantedLeak]
     blind: Estimate
+    rival: Row | None = None
     learned: bool = True
     notes: Sequence[str] = ()
+
+
+def strongest_rival(rows: Sequence[Row], primary: Row | None, tolerance: float, tolerance_part: float) -> Row | None:
+    """The honest row of another attack, over all records or in a part of them, with the largest AUC among those above
+    the tolerance, with a family-wise p below .05, and clearly above the control model."""
+    found = []
+    for row in rows:
+        spec, excess = row.spec, row.difference.get("auc")
+        most = tolerance if spec.whole else tolerance_part
+        same = primary is not None and (spec.attack, spec.scale, spec.reference_kind) == (
+            primary.spec.attack, primary.spec.scale, primary.spec.reference_kind)
+        if (not same and not spec.oracle and spec.stratum != "decile" and spec.n in (None, BOUNDARY_N)
+                and row.auc.value is not None and row.auc.value > most
+                and row.null_p.value is not None and row.null_p.value < ALPHA
+                and (excess is None or excess.low is None or excess.low > 0.0)):
+            found.append(row)
+    return max(found, key=lambda row: row.auc.value or 0.0, default=None)
 
 
 def judge(inputs: VerdictInputs) -> Judgement:
     """The verdict on one target."""
     primary, bound, tolerance = inputs.primary, inputs.bound, inputs.tolerance
-    further = [*_about_paper(inputs.paper), *inputs.notes]
+    excluded = excluded_names(inputs.parts)
+    further = [*([say("excluded", parts=listed(excluded))] if excluded else []),
+               *_about_paper(inputs.paper), *inputs.notes]
     if primary is None or bound.value is None or bound.low is None or bound.high is None:
         return Judgement("inconclusive", (say("no_primary", reason=bound.reason), *further))
-    control, excess = primary.control_auc, primary.difference.get("auc")
-    who = WHO.get(primary.spec.reference_kind or "")
+    control, who = primary.control_auc, WHO.get(primary.spec.reference_kind or "")
     finding = say("finding", attack=primary.spec.attack, auc=interval(bound), tolerance=given(tolerance),
                   references=say("finding_references", who=who) if who else "",
                   control=say("finding_control", auc=interval(control)) if control.resolved else "")
@@ -61,36 +101,107 @@ def judge(inputs: VerdictInputs) -> Judgement:
         blind = say("blind", auc=interval(inputs.blind)) if inputs.blind.resolved else say(
             "blind_unknown", reason=inputs.blind.reason)
         return Judgement("inconclusive", (say("design", design=WORDS[inputs.design]), finding, blind, *further))
-    apart, broken = reads_apart(inputs.blind, tolerance), []
+    apart = reads_apart(inputs.blind, tolerance)
     if apart and inputs.design != ASSIGNED:
-        broken.append(say("sets_differ", auc=interval(inputs.blind)))
-    if off(control, tolerance):
-        broken.append(say("control_off", auc=interval(control)))
-    # A control model that is off counts for less where the target exceeds it by more than the whole tolerance.
-    if broken and (apart or excess is None or excess.low is None or excess.low <= tolerance - 0.5):
-        return Judgement("inconclusive", (*broken, finding, *further))
+        return Judgement("inconclusive", (say("sets_differ", auc=interval(inputs.blind)), finding, *further))
     if inputs.design in STATED:
         further.insert(0, Reason("stated", ON_WHOSE_WORD))
-    if inputs.design == ASSIGNED and apart:
+    if apart:
         further.insert(0, say("texts_differ_after_own_draw", auc=interval(inputs.blind)))
-    if bound.low > 0.5 and bound.value > tolerance:
-        if control.resolved and excess is not None and excess.low is not None and excess.low <= 0.0:
-            return Judgement("inconclusive", (say("not_beyond_control"), finding, *further))
-        said = [say("leak" if bound.low > tolerance else "leak_of_unclear_size"), finding]
-        if primary.uncontrolled:
-            said.append(say("fail_without_control"))
-        elif off(control, tolerance):
-            said.append(say("control_exceeded"))
-        return Judgement("fail", (*said, *further))
+    of_state = {state: [one for one in inputs.parts if one.state == state]
+                for state in ("exceeds", "control", "unclear")}
+    if of_state["exceeds"]:
+        first, *more = _leaks(of_state["exceeds"], inputs)
+        about = _about_control(of_state["exceeds"], primary, tolerance)
+        return Judgement("fail", (first, finding, *more, *about, *further))
+    if of_state["control"]:
+        return Judgement("inconclusive", (*_control_off(of_state["control"], tolerance), finding, *further))
     if not inputs.learned:
         further.insert(0, say("learned_nothing"))
-    if bound.high < tolerance:
-        missing, why = _missing_for_pass(inputs, primary)
-        return Judgement("inconclusive", (*missing, finding, *further)) if missing else Judgement(
-            "pass", (finding, why, *further))
-    unclear = say("small_leak", auc=interval(bound), tolerance=given(tolerance)) if bound.low > 0.5 else say(
-        "too_wide", low=number(bound.low), high=number(bound.high), tolerance=given(tolerance))
-    return Judgement("inconclusive", (unclear, finding, *further))
+    if of_state["unclear"]:
+        return Judgement("inconclusive", (*_unclear(of_state["unclear"], inputs), finding, *further))
+    missing, why = _missing_for_pass(inputs, primary)
+    if missing:
+        return Judgement("inconclusive", (*missing, finding, *further))
+    return Judgement("pass", (finding, *_within(inputs.parts), why, *further))
+
+
+def _leaks(leaking: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Reason]:
+    whole, others = _apart(leaking)
+    if whole is not None:
+        clear = (inputs.bound.low or 0.0) > inputs.tolerance
+        yield say("leak" if clear else "leak_of_unclear_size")
+    if whole is None:
+        yield say("leak_in_part", parts=_listed(others, _leaking_part))
+    elif others and (others[0].auc.value or 0.0) > (whole.auc.value or 0.0):
+        yield say("leak_strongest_in", part=_leaking_part(others[0]))
+
+
+def _leaking_part(one: PartFinding) -> str:
+    control = "" if one.control_auc.value is None else say("part_control", auc=interval(one.control_auc))
+    return say("leaking_part", part=one.name, auc=interval(one.auc), tolerance=given(one.tolerance), control=control,
+               members=one.n_members, others=one.n_nonmembers, p=written_p(one.p.value))
+
+
+def _about_control(leaking: Sequence[PartFinding], primary: Row, tolerance: float) -> Iterator[Reason]:
+    if primary.uncontrolled:
+        yield say("fail_without_control")
+    elif leaking[0].kind == WHOLE and off(primary.control_auc, tolerance):
+        yield say("control_exceeded")
+
+
+def _control_off(parts: Sequence[PartFinding], tolerance: float) -> Iterator[Reason]:
+    """Why no part can be judged against a control that is off chance, or not clearly below the target."""
+    whole, others = _apart(parts)
+    if whole is not None:
+        yield say("control_off", auc=interval(whole.control_auc)) if off(
+            whole.control_auc, tolerance) else say("not_beyond_control")
+    if others:
+        yield say("control_off_in_part", parts=_listed(others, lambda one: say(
+            "part_beside_control", part=one.name, auc=interval(one.auc), control=interval(one.control_auc))))
+
+
+def _unclear(parts: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Reason]:
+    whole, others = _apart(parts)
+    if whole is not None and inputs.bound.low is not None and inputs.bound.high is not None:
+        yield say("small_leak", auc=interval(inputs.bound), tolerance=given(inputs.tolerance), more=_more(whole)) if (
+            inputs.bound.low > 0.5) else say(
+                "too_wide", low=number(inputs.bound.low), high=number(inputs.bound.high),
+                tolerance=given(inputs.tolerance), more=_more(whole))
+    if others:
+        covered = sum(one.state != "excluded" for one in inputs.parts) - 1
+        yield say("unclear_parts", n=len(others), covered=covered, parts=_listed(others, lambda one: say(
+            "unclear_part", part=one.name, tolerance=given(one.tolerance), members=one.n_members,
+            others=one.n_nonmembers, more=_more(one), auc="no AUC" if one.auc.value is None else say(
+                "unclear_auc", auc=number(one.auc.value), high=number(one.auc.high)))))
+
+
+def _within(parts: Sequence[PartFinding]) -> Iterator[Reason]:
+    """That the other parts are within their tolerance, and which is nearest to it."""
+    judged = [one for one in parts[1:] if one.state == "within"]
+    if judged:
+        nearest = max(judged, key=lambda one: one.auc.high or 0.0)
+        yield say("parts_within", parts=counted(len(judged), "part"), tolerance=given(nearest.tolerance),
+                  nearest=nearest.name, high=number(nearest.auc.high))
+
+
+def _apart(parts: Sequence[PartFinding]) -> tuple[PartFinding | None, list[PartFinding]]:
+    """All records, and the other parts, strongest first."""
+    others = sorted((one for one in parts if one.kind != WHOLE), key=lambda one: -(one.auc.value or 0.0))
+    return next((one for one in parts if one.kind == WHOLE), None), others
+
+
+def _listed(parts: Sequence[PartFinding], said: Callable[[PartFinding], str]) -> str:
+    """Each part as `said`, at most `MOST_LISTED` of them."""
+    rest = len(parts) - MOST_LISTED
+    return "; ".join([*map(said, parts[:MOST_LISTED]), *([f"and {counted(rest, 'other part')}"] if rest > 0 else [])])
+
+
+def _more(one: PartFinding) -> str:
+    """How many records of each set a part lacks, in words."""
+    lacking = [f"{n:,} more {name}" for n, name in (
+        (one.lacks_members, "members"), (one.lacks_nonmembers, "non-members")) if n]
+    return f"about {' and '.join(lacking)}" if lacking else "more records"
 
 
 def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Reason], Reason]:
@@ -98,6 +209,10 @@ def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Reason]
     missing, planted, least, bound = list[Reason](), inputs.planted, least_detected(inputs.planted), inputs.bound
     if primary.uncontrolled:
         missing.append(say("no_control"))
+    if (rival := inputs.rival) is not None:
+        missing.append(say("other_attack", attack=rival.spec.attack, auc=interval(rival.auc),
+                           where=rival.spec.where, p=written_p(rival.null_p.value),
+                           control="" if rival.uncontrolled else say("part_control", auc=interval(rival.control_auc))))
     if planted and least is None:
         kinds = " or ".join(times(one.repetitions) for one in planted)
         missing.append(say("planted_too_few", times=kinds, most=max(one.auc.n_pos or 0 for one in planted),

@@ -35,6 +35,8 @@ from discreet.train.transformer.reading import AUTO, NONE
 REFERENCE_TRAIN = "reference_train"
 """The `split` of non-members that a paired reference was trained on, where it was not trained on all of them."""
 FINGERPRINT_SHOWN = 16
+COPIES_NAMED = 3
+"""Non-members with the text of a member that an error names."""
 HTTP = ("http://", "https://")
 
 
@@ -108,6 +110,10 @@ def scored_from_model(
     Raises UsageError for a spec that is none, one that is given twice, settings that cannot be; MissingExtraError
     without the packages; InputError for files, models or labels that do not go together, and as `check_table`.
     """
+    if other := [one for one in (spec, *references, *controls, *([] if selector is None else [selector]))
+                 if not isinstance(one, str)]:
+        raise UsageError(f"a model is given as {type(other[0]).__name__}; expected a string: a folder, a hub name, "
+                         "http://… or, for an object in memory, python:MODULE:OBJECT of a module that defines it")
     specs = _models(spec, references, controls, selector)
     settings = Settings(batch, device, max_tokens, dtype, chat, prompt)
     source = f"{members} and {nonmembers}"
@@ -161,10 +167,12 @@ def _rows(members: list[LabelledText], others: list[LabelledText], source: str
     if twice := sum(row.id in ids for row in others):
         raise InputError(f"{source}: {twice:,} ids stand in both files; expected each example to be a member or not: "
                          f"give it an id of its own, or take it out")
-    keys = {row.text_key for row in members}
-    if twice := sum(row.text_key in keys for row in others):
-        raise InputError(f"{source}: {twice:,} non-members have the text of a member, so the model was trained on "
-                         f"them; take them out")
+    of_text = {row.text_key: row.id for row in members}
+    if copies := [(row.id, of_text[row.text_key]) for row in others if row.text_key in of_text]:
+        named = ", ".join(f"{ours!r} (that of member {theirs!r})" for ours, theirs in copies[:COPIES_NAMED])
+        raise InputError(f"{source}: {len(copies):,} non-members have the text of a member, so the model was trained "
+                         f"on it: {named}{', …' if len(copies) > COPIES_NAMED else ''}; take these rows out of "
+                         "the file of non-members")
     rows = [*members, *others]
     order = name_order(tuple(row.id for row in rows))
     return [rows[place] for place in order], order < len(members)

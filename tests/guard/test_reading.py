@@ -23,8 +23,8 @@ from discreet.guard.score import (
     probability,
     score_evidence,
 )
-from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
 from discreet.text import record
+from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
 from discreet.text.reader import packaged
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)

@@ -16,13 +16,12 @@ from importlib.resources import files
 
 from discreet.guard.policy import Policy
 from discreet.text.consent import Spoken, speaks_of_theirs
-from discreet.text.direct.detect import find_direct
-from discreet.text.doc import Doc
+from discreet.text.direct.detect import direct_of
+from discreet.text.doc import Docs
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.bind import find_evidence
 from discreet.text.facts import fact_words
 from discreet.text.record import Fact, shared
-from discreet.text.render import render
 from discreet.text.resources import patterns
 
 _LONGEST = 20_000
@@ -58,8 +57,9 @@ def fitted() -> Logistic:
 class Records:
     """The retrieved texts of a request in which rules find somebody."""
 
-    def __init__(self, texts: Collection[str], policy: Policy) -> None:
+    def __init__(self, texts: Collection[str], policy: Policy, docs: Docs | None = None) -> None:
         self._texts, self._policy = [text for text in texts if len(text) <= _LONGEST], policy
+        self._docs = Docs() if docs is None else docs
 
     @cached_property
     def words(self) -> dict[str, frozenset[str]]:
@@ -73,8 +73,8 @@ class Records:
                 for text, own in self.words.items() if self._describes(text)}
 
     def _describes(self, text: str) -> bool:
-        doc = Doc(render(text))
-        return bool(find_direct(doc.prepared)) or any(
+        doc = self._docs[text]
+        return bool(direct_of(doc)) or any(
             a.subject == "third" and a.kind in self._policy.counted for a in find_evidence(doc, self._policy.domain))
 
     def nearest(self, asked: frozenset[str], facts: Collection[Fact]) -> tuple[str, int, int] | None:

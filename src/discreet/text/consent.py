@@ -12,13 +12,12 @@ from dataclasses import replace
 from functools import cached_property
 
 from discreet.core.unicode import squeezed
-from discreet.text.doc import Doc
+from discreet.text.doc import Doc, Docs
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent, find_referents
 from discreet.text.facts import STEM, fact_words, is_alike
 from discreet.text.record import Alone
-from discreet.text.render import render
 from discreet.text.resources import patterns
 
 _REPEATED = ("third", "speaker", "cohort")
@@ -74,15 +73,16 @@ def speaks_of_theirs(text: str) -> bool:
 
 
 class Spoken:
-    """A text that somebody may have said, with whom it speaks of, parsed once."""
+    """A text that somebody may have said, with whom it speaks of, parsed once; `docs` holds what is parsed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, docs: Docs | None = None) -> None:
         self.text = text
+        self._docs = Docs() if docs is None else docs
 
-    @cached_property
+    @property
     def doc(self) -> Doc:
         """The rendered text."""
-        return Doc(render(self.text))
+        return self._docs[self.text]
 
     @cached_property
     def words(self) -> frozenset[str]:

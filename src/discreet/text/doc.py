@@ -134,3 +134,14 @@ class Doc:
         if found[j][0] == "." and (initial or before in _ABBREVIATION):
             return False
         return not word[0].islower()
+
+
+class Docs(dict[str, Doc]):
+    """Texts as they came, each rendered and tokenised once: all that reads a text of one check takes it from here."""
+
+    def __missing__(self, text: str) -> Doc:
+        self[text] = doc = Doc.of(text)
+        return doc
+
+    def __repr__(self) -> str:
+        return f"Docs({len(self)} texts)"

@@ -20,6 +20,7 @@ from typing import Literal, get_args
 
 from discreet.core.records import Public
 from discreet.core.unicode import Prepared
+from discreet.text.doc import Docs
 from discreet.text.render import render
 from discreet.text.resources import words as word_lists
 
@@ -61,20 +62,22 @@ class Quote:
     words: int
 
 
-def find_quotes(answer: str, sources: Sequence[str], rule: QuoteRule | None = None) -> tuple[Quote, ...]:
+def find_quotes(answer: str, sources: Sequence[str], rule: QuoteRule | None = None, docs: Docs | None = None
+                ) -> tuple[Quote, ...]:
     """Quotes of the passages in an answer, in order of place; offsets are those of the answer as it came.
 
     A passage that is a `Public` is one that anybody may read. None where the rule is off or there are no passages.
+    `docs` holds texts that were rendered.
     """
-    rule = rule or QuoteRule()
+    rule, docs = rule or QuoteRule(), Docs() if docs is None else docs
     private = [(number, one) for number, one in enumerate(sources, 1) if not isinstance(one, Public)]
     if rule.action == "off" or not private:
         return ()
-    prepared = render(answer)
+    prepared = docs[answer].prepared
     said, places = _words(prepared)
-    public = [_words(render(one))[0] for one in sources if isinstance(one, Public)]
+    public = [_words(docs[one].prepared)[0] for one in sources if isinstance(one, Public)]
     common = _covered(said, [_listed(), _runs([w for w, _ in map(_words, map(render, rule.common))]), _runs(public)])
-    index = _Index([(number, _words(render(one))[0]) for number, one in private])
+    index = _Index([(number, _words(docs[one].prepared)[0]) for number, one in private])
     telling = word_lists("language")["en"]
     found: list[Quote] = []
     taken = [False] * len(said)

@@ -75,8 +75,13 @@ class _Open:
 
 
 def find_referents(doc: Doc, nouns: lex.PersonWords | None = None) -> tuple[Referent, ...]:
-    """All referents of a text, in order of their first token, by the person nouns of its domain."""
-    state = _Open(nouns or lex.person_words())
+    """All referents of a text, in order of their first token, by the person nouns of its domain; asked once."""
+    nouns = nouns or lex.person_words()
+    return doc.once(("referents", nouns), lambda: _referents(doc, nouns))
+
+
+def _referents(doc: Doc, nouns: lex.PersonWords) -> tuple[Referent, ...]:
+    state = _Open(nouns)
     found: list[Referent] = []
     for i in range(len(doc.tokens)):
         if (not found or found[-1].last <= i) and (referent := _at(doc, i, state, found)) is not None:

@@ -83,10 +83,21 @@ def find_referents(doc: Doc, nouns: lex.PersonWords | None = None) -> tuple[Refe
 def _referents(doc: Doc, nouns: lex.PersonWords) -> tuple[Referent, ...]:
     state = _Open(nouns)
     found: list[Referent] = []
-    for i in range(len(doc.tokens)):
-        if (not found or found[-1].last <= i) and (referent := _at(doc, i, state, found)) is not None:
+    pointing = {word for word in set(doc.lowers) if _may_point(word, nouns)}
+    last = 0
+    for i, token in enumerate(doc.tokens):
+        if i < last or not (token.lower in pointing or token.is_capitalised):
+            continue
+        if (referent := _at(doc, i, state, found)) is not None:
             found.append(referent)
+            last = referent.last
     return tuple(found)
+
+
+def _may_point(word: str, nouns: lex.PersonWords) -> bool:
+    """Whether a lower-case word points at somebody in some text, without regard to what stands around it."""
+    return (word in _PRONOUNS or word in lex.KIN or word in nouns.nouns or word in nouns.plurals or phrases.is_job(word)
+            or phrases.may_be_aged(word))
 
 
 def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:

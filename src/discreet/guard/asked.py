@@ -69,8 +69,11 @@ class Records:
     @cached_property
     def texts(self) -> dict[str, frozenset[str]]:
         """Those that describe somebody, with their words of facts that no other retrieved text has."""
-        return {text: own - frozenset(w for other, ws in self.words.items() if other != text for w in ws)
-                for text, own in self.words.items() if self._describes(text)}
+        return {text: self.only_in(text) for text in self.words if self._describes(text)}
+
+    def only_in(self, text: str) -> frozenset[str]:
+        """The words of facts of a text that no other one has."""
+        return self.words[text] - frozenset(w for other, ws in self.words.items() if other != text for w in ws)
 
     def _describes(self, text: str) -> bool:
         doc = self._docs[text]
@@ -78,12 +81,11 @@ class Records:
             a.subject == "third" and a.kind in self._policy.counted for a in find_evidence(doc, self._policy.domain))
 
     def nearest(self, asked: frozenset[str], facts: Collection[Fact]) -> tuple[str, int, int] | None:
-        """The text that shares most with a message, and how many facts and words it shares; None without any."""
-        near = [(shared(facts, text), len(asked & self.words[text]), text) for text in self.texts]
-        if not near:
-            return None
-        told, words, text = max(near)
-        return text, told, words
+        """The text that shares most with a message, of those that describe somebody, and how many facts and words it
+        shares; None without any."""
+        near = sorted(((shared(facts, text), len(asked & words), text) for text, words in self.words.items()),
+                      reverse=True)
+        return next(((text, told, words) for told, words, text in near if self._describes(text)), None)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def features(spoken: Spoken, facts: Collection[Fact], cues: Cues, records: Recor
     near = records.nearest(spoken.words, facts)
     of_record = (0.0,) * 6
     if near is not None:
-        new = (records.texts[near[0]] - spoken.words) & cues.words
+        new = (records.only_in(near[0]) - spoken.words) & cues.words
         of_record = (min(near[1], 5) / 5, min(near[2], 8) / 8, *_new(new, cues), 1.0)
     classes = min(len({kind for kind, _ in facts}), 5) / 5
     return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), _speaks(spoken), classes)

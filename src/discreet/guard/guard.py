@@ -16,7 +16,7 @@ from discreet.domains import DomainLike
 from discreet.guard.asked import Records
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import READER, Finding, Reading, findings_of, read_answer
+from discreet.guard.reading import READER, Finding, Reading, findings_of, identifies, read_answer
 from discreet.guard.score import Combined, EvidenceScore, combined, fitted, score, score_evidence
 from discreet.text.doc import Docs
 from discreet.text.facts import fact_words
@@ -283,7 +283,9 @@ class Guard:
         return Alone(frozenset(kind for kind, _ in facts), frozenset(w for text in told for w in fact_words(text)))
 
     def _describes(self, text: str, docs: Docs) -> bool:
-        """Whether a text would be held as an answer."""
+        """Whether a text would be held as an answer. For an identifier it need not be read."""
+        if identifies(text, self.policy, docs):
+            return True
         return self._verdict(self._scored(Answer("", text), docs)).action != "safe"
 
     def _scored(self, answer: Answer, docs: Docs, alone: Alone | None = None) -> Scored:

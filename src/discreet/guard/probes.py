@@ -51,9 +51,10 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer."""
     if not request.asked or policy.probe == "pass" or not policy.subjects:
         return None
-    records, cues = Records(request.of("retrieved", "tool"), policy, request.docs), cues_of(doc)
+    records = Records(request.of("retrieved", "tool"), policy, request.docs)
     best: Probe | None = None
     for text, sure in messages(request.asked):
+        cues = doc.once("cues", lambda: cues_of(doc))
         found = _probed(Spoken(text, request.docs), sure, records, cues, attributes, policy, asker=asker, reader=reader)
         if found is not None and (best is None or len(found[1]) > len(best.kinds)):
             clauses = telling_clauses(doc) or ((0, len(doc.text)),)
@@ -150,7 +151,11 @@ def declining_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
     return tuple((begin, end) for begin, end, clause in _clauses(doc) if cues["declines"].search(clause))
 
 
-def _clauses(doc: Doc) -> Iterator[tuple[int, int, str]]:
+def _clauses(doc: Doc) -> tuple[tuple[int, int, str], ...]:
+    return doc.once("clauses", lambda: tuple(_cut(doc)))
+
+
+def _cut(doc: Doc) -> Iterator[tuple[int, int, str]]:
     start = 0
     for cut in (*(m.span() for m in _CLAUSE.finditer(doc.text)), (len(doc.text), len(doc.text))):
         clause = _plain(doc.text[start : cut[0]])

@@ -143,7 +143,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: Spacy
                 if a.subject != "asker"]
         further = tuple(more if seen is None else (a for a in merged(read, ruled, more) if a not in attributes))
         attributes = (*attributes, *further)
-    quotes = find_quotes(answer.answer, request.of("retrieved", "tool"), policy.quotes, docs)
+    sources = request.of("retrieved", "tool")
+    quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
                    _probe(answer, request, doc, attributes, policy, reader), further, repeats)
 
@@ -183,6 +184,12 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
     if named_by_caption(doc, start, start + len(value)):
         return "public"
     return "public" if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)) else "third"
+
+
+def identifies(text: str, policy: Policy, docs: Docs) -> bool:
+    """Whether a text holds a direct identifier that makes an answer a flag."""
+    answer, doc = Answer("", text), docs[text]
+    return any(counts_directly(span, _whose(span, doc, Request(()), answer, policy), policy) for span in direct_of(doc))
 
 
 def _declines(doc: Doc, span: DirectSpan) -> bool:

@@ -41,7 +41,7 @@ from discreet.population.fit import (
     recipe,
     true_sizes,
 )
-from discreet.population.population import ORIGIN_SPREAD, PLACE_SPREAD, Population
+from discreet.population.population import PLACE_SPREAD, Population
 from discreet.population.private import Guarantee, fit_private
 from discreet.population.table import read_table
 from discreet.stats import auroc, wilson
@@ -222,7 +222,7 @@ def by_county(path: Path) -> dict[str, Any]:
         expected = true.sum() * shares
         error = np.abs(np.log(np.maximum(true, 1) / expected))
         found[group] = {"people": int(true.sum()), "largest": float(np.exp(error.max())), "spread": {}}
-        for spread in (PLACE_SPREAD, 0.5, 1.0, 1.5, 2.0, 2.5, ORIGIN_SPREAD):
+        for spread in (0.3, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
             inside = error <= 1.96 * spread * np.sqrt(1 - shares)
             found[group]["spread"][f"{spread:g}"] = [float(inside.mean()), float(inside @ true / true.sum())]
     return {"counties": found, "n": len(counties)}

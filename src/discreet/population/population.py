@@ -39,7 +39,7 @@ DEEPEST = 40.0
 """Probabilities are kept as logarithms from 0 to −DEEPEST in 16 bits: to .03 percent."""
 PLACE_SPREAD = 0.5
 """Standard deviation, on the log scale, of how far a group's share in a place is from everybody's: of .3, .4, .5 and .6
-the least with which 95% intervals hold .90 for groups of every size in Austrian regions (docs/results/population.md)."""
+the least with which 95% intervals hold .90 of groups of every size in Austrian regions (docs/results/population.md)."""
 ORIGIN = frozenset({"race", "ethnicity", "hispanic_origin", "country_of_birth", "citizenship", "nationality",
                     "ancestry"})
 """Columns of whom a place holds many or few: people of one origin live together."""

@@ -67,6 +67,7 @@ def test_a_value_that_no_row_has_counts_as_under_one_row_with_a_wide_interval(pe
     assert "No row of the table has the value of status: counted as under one row." in found.in_words()
     some = people.count({"status": {"married", "betrothed"}})
     assert (some.unseen, some.expected) == ((), people.count({"status": "married"}).expected)
+    assert people.seen is not None
     lost = replace(people, seen=np.where(np.arange(96) == 95, False, people.seen) & (np.arange(96) != 95)[:, None])
     assert lost.count({"age": 70, "status": "widowed"}).expected == pytest.approx(found.expected)
 

@@ -133,7 +133,7 @@ def normal_cdf(z: FloatArray) -> FloatArray:
     t = 1 / (1 + 0.3275911 * x)
     series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
     tail = 0.5 * series * np.exp(-x * x)
-    return np.where(z > 0, 1 - tail, tail)
+    return np.asarray(np.where(z > 0, 1 - tail, tail), dtype=np.float64)
 
 
 def widened(weights: FloatArray, spread: float) -> FloatArray:

@@ -165,7 +165,7 @@ def checked(mixture: LatentClasses, inside: IntArray, outside: IntArray, cluster
     kept = ~(missing & asked.used).any(1)
     found = Checked(mixture.probabilities(cells, asked.used), true_sizes(outside, asked) - 1,
                     np.full(clusters, len(outside) - 1.0), asked.used.sum(1))
-    return Checked(*(one[kept] for one in found))
+    return Checked(found.shares[kept], found.others[kept], found.outside[kept], found.attributes[kept])
 
 
 def held_out_checks(codes: IntArray, columns: Sequence[Column], rng: Generator, *, factor: float = 1.0,

@@ -164,6 +164,7 @@ def fit_private(codes: IntArray, weights: FloatArray, columns: Sequence[Column],
         shares, true = (classes.probabilities(made[asked.rows], asked.used) for classes in (again, mixture))
         others = one.binomial(outside, np.minimum(true, 1.0)).astype(np.float64)
         found.append((shares, others, np.full(len(shares), float(outside)), asked.used.sum(1)))
-    calibration = calibrate(*(np.concatenate(parts) for parts in zip(*found, strict=True)), rows)
+    shares, others, apart, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    calibration = calibrate(shares, others, apart, numbers, rows)
     return Population({column.name: column for column in columns}, mixture, whole, rows, float(rows), calibration,
                       source, year, privacy=guarantee.in_words())

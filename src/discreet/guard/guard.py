@@ -16,12 +16,11 @@ from discreet.domains import DomainLike
 from discreet.guard.asked import Records
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import READER, Finding, Reading, findings_of, read_answer
+from discreet.guard.reading import READER, Finding, Reading, findings_of, identifies, read_answer
 from discreet.guard.score import Combined, EvidenceScore, combined, fitted, score, score_evidence
-from discreet.text.doc import Doc
+from discreet.text.doc import Docs
 from discreet.text.facts import fact_words
 from discreet.text.record import Alone, Read, shared
-from discreet.text.render import render
 
 if TYPE_CHECKING:
     from discreet.guard.conversation import Conversation
@@ -257,29 +256,35 @@ class Guard:
 
     def _read(self, answer: Answer) -> Scored:
         """An answer that would be held is read again where all other text of its request describes nobody."""
-        scored = self._scored(answer)
+        docs = Docs()
+        scored = self._scored(answer, docs)
         others = scored.reading.request.others()
         if not others or self._verdict(scored).action == "safe":
             return scored
         alone = self._alone(scored.reading.request, others) if sum(map(len, others)) <= _MOST else None
-        return scored if alone is None else self._scored(answer, alone)
+        return scored if alone is None else self._scored(answer, docs, alone)
 
     def _alone(self, request: Request, others: Sequence[str]) -> Alone | None:
         """What the user tells; None where three facts of it stand in one other text, or where one describes anybody."""
-        said = (Read.of(Doc(render(text)), self.policy.domain, reader=self.reader) for text in request.of("user"))
+        docs = request.docs
+        said = (Read.of(docs[text], self.policy.domain, reader=self.reader) for text in request.of("user"))
         facts = {fact for read in said for fact in read.facts(self.policy.counted)}
-        if any(shared(facts, text) >= _SAME or self._describes(text) for text in others):
+        if any(shared(facts, text) >= _SAME for text in others):
             return None
-        # Where rules find nobody at all in a text, its words are a rule's or a page's.
-        told = Records(others, self.policy).texts
+        # Where rules find nobody at all in a text, its words are a rule's or a page's: such texts are read last.
+        told = Records(others, self.policy, docs).texts
+        if any(self._describes(text, docs) for text in sorted(others, key=lambda text: (text not in told, len(text)))):
+            return None
         return Alone(frozenset(kind for kind, _ in facts), frozenset(w for text in told for w in fact_words(text)))
 
-    def _describes(self, text: str) -> bool:
-        """Whether a text would be held as an answer."""
-        return self._verdict(self._scored(Answer("", text))).action != "safe"
+    def _describes(self, text: str, docs: Docs) -> bool:
+        """Whether a text would be held as an answer. For an identifier it need not be read."""
+        if identifies(text, self.policy, docs):
+            return True
+        return self._verdict(self._scored(Answer("", text), docs)).action != "safe"
 
-    def _scored(self, answer: Answer, alone: Alone | None = None) -> Scored:
-        reading = read_answer(answer, self.policy, reader=self.reader, alone=alone)
+    def _scored(self, answer: Answer, docs: Docs, alone: Alone | None = None) -> Scored:
+        reading = read_answer(answer, self.policy, reader=self.reader, alone=alone, docs=docs)
         found = (score(reading, self.policy, self.rules) if isinstance(self.rules, Combined)
                  else score_evidence(reading.attributes, self.policy, self.rules))
         findings = findings_of(reading, self.policy)

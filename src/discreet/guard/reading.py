@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from discreet.core.records import PERSONS, Answer, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
-from discreet.text.direct.detect import DirectSpan, find_direct
-from discreet.text.doc import Doc
+from discreet.text.direct.detect import DirectSpan, direct_of
+from discreet.text.doc import Doc, Docs
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.learned import attributes_of, merged
@@ -123,21 +123,24 @@ class Reading:
         return find_referents(self.doc, lex.person_words(policy.domain.person, policy.domain.people))
 
 
-def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | None = None) -> Reading:
+def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | None = None,
+                docs: Docs | None = None) -> Reading:
     """Run every detector, and the learned reader where it is asked for.
 
     `alone`: other text of the request was read and describes nobody, so that an answer can only repeat what the user
-    says of anybody. Raises whatever a detector raises: the caller turns it into `failed`.
+    says of anybody. `docs`: texts that were parsed, where the request was read before. Raises whatever a detector
+    raises: the caller turns it into `failed`.
     """
-    doc, request = Doc(render(answer.answer)), replace(request_of(answer), alone=alone)
+    docs = Docs() if docs is None else docs
+    doc, request = docs[answer.answer], replace(request_of(answer, docs), alone=alone)
     ruled = request.repeated(find_evidence(doc, policy.domain), doc)
     said, repeats = request.without_repeated(doc)
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
-    seen = _seen(said, request) if reader else None
+    seen = doc.once(("seen", said, request.made_up), lambda: _seen(said, request)) if reader else None
     attributes = ruled
     private: Mapping[str, str] = {}
-    spans: Sequence[DirectSpan] = find_direct(doc.prepared)
+    spans: Sequence[DirectSpan] = direct_of(doc)
     if seen is not None:
         spans = _by_both(spans, seen, doc)
         told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
@@ -145,7 +148,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | 
         attributes = merged(request.repeated(as_private(told, private), doc), ruled)
     status = _Status(seen, doc, private)
     direct = tuple((span, _whose(span, doc, request, answer, policy, status)) for span in spans)
-    quotes = find_quotes(answer.answer, request.of("retrieved", "tool"), policy.quotes)
+    sources = request.of("retrieved", "tool")
+    quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
                    _probe(answer, request, doc, attributes, policy, reader), repeats)
 
@@ -189,7 +193,7 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
         value = code.group()  # which tells the town
     if request.own is not None:
         known = not policy.subjects or answer.asker == "self" or request.alone is not None
-        if doc.once(("gave", span.type, value), lambda: request.gave(span.type, value, anybody=known)):
+        if doc.once(("gave", span.type, value, request.alone), lambda: request.gave(span.type, value, anybody=known)):
             return "asker"
         if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
             return "asker"
@@ -201,6 +205,12 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
     if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
         return "public"
     return status.of(span)
+
+
+def identifies(text: str, policy: Policy, docs: Docs) -> bool:
+    """Whether a text holds a direct identifier that makes an answer a flag."""
+    answer, doc = Answer("", text), docs[text]
+    return any(counts_directly(span, _whose(span, doc, Request(()), answer, policy), policy) for span in direct_of(doc))
 
 
 def _declines(doc: Doc, span: DirectSpan) -> bool:

@@ -42,8 +42,8 @@ class Read:
     @classmethod
     def of(cls, doc: Doc, domain: Domain, *, reader: bool) -> Read:
         """A text as read."""
-        seen = tuple(attributes_of(packaged().read(doc.text), doc)) if reader else None
-        return cls(doc, find_evidence(doc, domain), seen)
+        seen = doc.once(("seen", doc.text), lambda: packaged().read(doc.text)) if reader else None
+        return cls(doc, find_evidence(doc, domain), None if seen is None else tuple(attributes_of(seen, doc)))
 
     def facts(self, counted: Collection[str], subjects: Collection[Subject] | None = None) -> frozenset[Fact]:
         """What is told of anybody, or of some `subjects` as the reader takes them, in the classes that count."""

@@ -210,7 +210,9 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
 def identifies(text: str, policy: Policy, docs: Docs) -> bool:
     """Whether a text holds a direct identifier that makes an answer a flag."""
     answer, doc = Answer("", text), docs[text]
-    return any(counts_directly(span, _whose(span, doc, Request(()), answer, policy), policy) for span in direct_of(doc))
+    status = _Status(None, doc, ())
+    return any(counts_directly(span, _whose(span, doc, Request(()), answer, policy, status), policy)
+               for span in direct_of(doc))
 
 
 def _declines(doc: Doc, span: DirectSpan) -> bool:

@@ -158,7 +158,7 @@ def others_of(state: Path, rows: list[Row], more: list[Row]) -> list[Network]:
     """Two networks trained on passages of families that do not teach; kept next to the state."""
     for seed, path in (paths := {seed: state.with_suffix(f".other{seed}.pt") for seed in (11, 12)}).items():
         if not path.exists():
-            torch.save(fit(rows, epochs=2, seed=seed, swaps=Swaps([]), teachers=[], each=0, frames=0).state_dict(), path)
+            torch.save(fit(rows, layers=LAYERS, epochs=2, seed=seed, swaps=Swaps([]), teachers=[], each=0, frames=0).state_dict(), path)
     return [trained(loaded(path)) for path in paths.values()]
 
 

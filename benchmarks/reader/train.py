@@ -41,9 +41,11 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from discreet.text.reader import FOLDER
+from discreet.text.reader import ASKED, FOLDER
 
 LONGEST = 384
+LAYERS = 6
+"""Of MiniLM's six, those that ship."""
 MASK = 103
 MAY = torch.tensor([[other in COARSE.get(kind, (kind,)) for other in KINDS] for kind in KINDS])
 SEVERAL = torch.tensor([KINDS.index(kind) for kind in PERSONS])
@@ -64,11 +66,26 @@ def new_reader(layers: int) -> Reader:
                                             attn_implementation="eager"), list(range(layers)))
 
 
+def question(tok: Tokenizer, text: str) -> list[int]:
+    """The tokens that stand before those of an answer whose question is known, a separator last."""
+    if not text:
+        return []
+    *said, separator = tok.encode(text).ids[1:]
+    return [*said[-ASKED:], separator]
+
+
+def asked(rows: list[Row], rng: random.Random) -> list[Row]:
+    """Rows, and those of answers once more behind their questions."""
+    return [*rows, *({**r, "asked": r["question"]} for r in rows if r.get("question") and rng.random() < 0.9)]
+
+
 def encode(tok: Tokenizer, row: Row) -> Row:
     """Token ids and targets; -1 in a target where the row does not tell."""
     enc = tok.encode(row["text"])
-    at = np.array(enc.offsets)
-    t, known = len(enc.ids), row.get("marks")
+    before = question(tok, row.get("asked", ""))
+    at = np.concatenate([np.zeros((len(before), 2), np.int64), enc.offsets])[:LONGEST]
+    ids = [enc.ids[0], *before, *enc.ids[1:]][:LONGEST]
+    t, known = len(ids), row.get("marks")
     inside = np.zeros((t, len(CLASSES)), np.float32)
     begins = np.zeros((t, len(CLASSES)), np.float32)
     if known is not None:
@@ -97,6 +114,8 @@ def encode(tok: Tokenizer, row: Row) -> Row:
     for s in row.get("entities", []):
         if s[2] in ENTITIES:
             entity[real & (at[:, 0] < s[1]) & (at[:, 1] > s[0]), ENTITIES.index(s[2])] = 1
+    for target in (inside, begins, entity):  # Of a question nothing is told.
+        target[1 : 1 + len(before)] = -1
     told = counts(row) if "cluster" in row else None
     count = np.full((3, DEEPEST), -1, np.float32)
     if told is not None:
@@ -104,7 +123,7 @@ def encode(tok: Tokenizer, row: Row) -> Row:
     inferred = np.full(len(COUNTED), -1, np.float32)
     if "inferred" in row and told is not None:
         inferred = np.array([float(any(c == k for k, _ in row["inferred"])) for c in COUNTED], np.float32)
-    return {"ids": np.array(enc.ids), "at": at, "inside": inside, "begins": begins, "spans": spans, "entity": entity,
+    return {"ids": np.array(ids), "at": at, "inside": inside, "begins": begins, "spans": spans, "entity": entity,
             "counts": count, "inferred": inferred, "weight": row.get("weight", 1.0)}  # fmt: skip
 
 
@@ -188,18 +207,20 @@ SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.5
 
 
 def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, frames: int,
-        rate: float = 3e-4, size: int = 16) -> Reader:  # fmt: skip
+        rate: float = 3e-4, size: int = 16, start: Path | None = None) -> Reader:  # fmt: skip
     """Train on all rows and, each epoch, on some of the teachers' and of the frames', and texts put together anew; the mean of the late weights."""
     torch.manual_seed(seed)
     torch.set_flush_denormal(True)
     rng = random.Random(seed)
     model, tok = new_reader(layers), tokenizer()
+    if start is not None:
+        model.load_state_dict(torch.load(start))
     for p in model.trunk.embeddings.parameters():
         p.requires_grad = False
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
     heads = [p for n, p in model.named_parameters() if not n.startswith("trunk.")]
     optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
-    total = epochs * math.ceil((len(rows) + min(each, len(teachers)) + 2 * frames) / size)
+    total = epochs * math.ceil((len(asked(rows, random.Random(seed))) + min(each, len(teachers)) + 2 * frames) / size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
     began, step = time.time(), 0
     average = [p.detach().clone() for p in model.parameters()]
@@ -207,7 +228,7 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
         model.train()
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
-        items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*rows, *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
+        items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*asked(rows, rng), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
         for batch in batches(masked(items, rng), size, rng):
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 losses = loss_of(model, batch)
@@ -237,10 +258,12 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--layers", type=int, default=4, help="how many of MiniLM's six")
+    parser.add_argument("--layers", type=int, default=LAYERS, help="how many of MiniLM's six")
     parser.add_argument("--frames", type=int, default=900)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--without", nargs="*", default=[], help="families that teach nothing, to be judged on")
+    parser.add_argument("--rate", type=float, default=3e-4)
+    parser.add_argument("--start", type=Path, help="a state from which training goes on")
     parser.add_argument("--state", type=Path)
     parser.add_argument("--output", type=Path, default=FOLDER)
     args = parser.parse_args()
@@ -252,7 +275,8 @@ def main() -> None:
         model = new_reader(args.layers)
         model.load_state_dict(torch.load(args.state))
     else:
-        model = fit(teach, layers=args.layers, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700, frames=args.frames)
+        model = fit(teach, layers=args.layers, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700, frames=args.frames,
+                    rate=args.rate, start=args.start)
         if args.state:
             torch.save(model.state_dict(), args.state)
     facts = {"made": "benchmarks/reader/train.py", "rows": len(teach), "teachers": len(more), "refused": refused, "epochs": args.epochs,

@@ -51,6 +51,13 @@ def test_without_a_record_a_frame_is_a_frame() -> None:
     assert not found("staff", Answer("a", TEXT, sources=(RECORD,)))
 
 
+def test_a_question_makes_nobody_staff_whose_record_is_private() -> None:
+    asked = "Who of our staff is a litigator?"
+    assert found("staff", Answer("a", TEXT, sources=(RECORD,), user_words=asked)) == {
+        "r1": "stands in a record of the request"}
+    assert not found("staff", Answer("a", TEXT, sources=(CASES,), user_words=asked))
+
+
 def test_one_shared_fact_is_no_record() -> None:
     other = "Intake 2 May. Ruth Kimani, 34, baker in Omaha. Lease dispute."
     assert not found("hypothetical", Answer("a", TEXT, sources=(other,)))

@@ -173,9 +173,9 @@ def test_a_question_is_read_where_the_answer_may_confirm_it(
     shipped, texts = packaged(), []
 
     class Counting:
-        def read(self, text: str) -> object:
+        def read(self, text: str, asked: str = "") -> object:
             texts.append(text)
-            return shipped.read(text)
+            return shipped.read(text, asked)
 
     monkeypatch.setattr(reading, "packaged", Counting)
     monkeypatch.setattr(record, "packaged", Counting)

@@ -1,7 +1,8 @@
 """Who counts as private though the reader takes them for somebody else.
 
 A framed person ("Imagine a 52-year-old litigator from Omaha …") of whom other text of the request tells the same: a
-frame, in the answer or in the user's words, changes nothing about what stands in a record. The one spoken to, where
+frame, in the answer or in the user's words, changes nothing about what stands in a record; nor does a question that
+asks for staff or for somebody known, where the record by itself is about somebody private. The one spoken to, where
 the answer states what the user did not say. Staff and public persons of whom the answer tells facts of the domain,
 where the policy says so (`private_facts_of`).
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from discreet.core.records import Subject
+from discreet.core.records import PERSONS, Subject
 from discreet.guard.policy import Policy
 from discreet.text.doc import Doc
 from discreet.text.evidence.mentions import Attribute
@@ -35,7 +36,8 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
     found = {a.person: "states of the one spoken to what the user did not say" for a in told if a.subject == "asker"}
     found |= {s.person: f"{s.subject}, but tells a private fact" for s in seen.spans
               if s.kind == "domain" and s.subject in policy.private_facts_of}
-    framed = dict.fromkeys(a.person for a in told if a.subject in FRAMED)
+    spared = PERSONS[1:] if request.of("user") else FRAMED
+    framed = dict.fromkeys(a.person for a in told if a.subject in spared)
     facts = {person: _facts(told, person, doc, policy) for person in framed}
     texts = request.of("retrieved", "tool", "unknown", "system", "answer")
     return found | {person: "stands in a record of the request" for person, of in facts.items()

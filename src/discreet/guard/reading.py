@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
-_FRAME = "An invented example: "
-"""Stands before an answer that the user asked to make up, when the reader reads it."""
 READER = True
 """Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
@@ -46,6 +44,9 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
 """What stands between a name and the office that its bearer holds."""
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
+_SORT = {"person_name": "name", "phone": "contact", "email": "contact", "street_address": "address",
+         "postal_code": "address"}
+"""The reader's class for identifiers that may be those of an office."""
 _SURE = 0.9
 """From this probability on a name that only the reader sees is a name."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
@@ -137,7 +138,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | 
     said, repeats = request.without_repeated(doc)
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
-    seen = doc.once(("seen", said, request.made_up), lambda: _seen(said, request)) if reader else None
+    asked = "\n".join(request.of("user"))
+    seen = doc.once(("seen", said, asked), lambda: packaged().read(said, asked)) if reader else None
     attributes = ruled
     private: Mapping[str, str] = {}
     spans: Sequence[DirectSpan] = direct_of(doc)
@@ -146,25 +148,12 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | 
         told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
         private = private_persons(told, seen, doc, request, policy)
         attributes = merged(request.repeated(as_private(told, private), doc), ruled)
-    status = _Status(seen, doc, private)
+    status = _Status(seen, doc, private, ruled)
     direct = tuple((span, _whose(span, doc, request, answer, policy, status)) for span in spans)
     sources = request.of("retrieved", "tool")
     quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
                    _probe(answer, request, doc, attributes, policy, reader), repeats)
-
-
-def _seen(said: str, request: Request) -> Seen:
-    """What the learned reader sees in an answer, with a frame before it where the user asked for somebody made up.
-
-    Whether a record of the request tells the same of somebody real is asked afterwards (`private_persons`).
-    """
-    if not request.made_up:
-        return packaged().read(said)
-    seen = packaged().read(_FRAME + said)
-    spans = (replace(s, start=s.start - len(_FRAME), end=s.end - len(_FRAME)) for s in seen.spans
-             if s.start >= len(_FRAME))
-    return replace(seen, spans=tuple(spans))
 
 
 def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:
@@ -198,7 +187,7 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
         if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
             return "asker"
     if span.type != "person_name":
-        return "third"
+        return status.of(span)
     start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
     if named_by_caption(doc, start, start + len(value)):
         return "public"
@@ -262,31 +251,38 @@ def _by_both(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSp
 
 
 class _Status:
-    """Whose names the reader takes those of an answer for, by place in the original; some persons count as `private`
-    whatever it takes them for. A name is also that of an office right before or behind it ("the district supervisor,
-    Hyacinth Dubé")."""
+    """Whose identifiers the reader takes those of an answer for, by place in the original; some persons count as
+    `private` whatever it takes them for. A name is also that of an office right before or behind it ("the district
+    supervisor, Hyacinth Dubé"); `ruled` are attributes of the rules, which know offices too."""
 
-    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str]) -> None:
-        spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS and s.person not in private]
-        offices = [s for s in spans if s.kind in ("occupation", "affiliation") and s.subject in _OF_OFFICE]
-        names = [] if seen is None else [s for s in seen.spans if s.kind == "name" and s.subject in PERSONS]
-        self._names: list[tuple[int, int, Subject]] = []
-        for s in names:
+    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str], ruled: Sequence[Attribute] = ()) -> None:
+        spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
+        offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
+                   and s.subject in _OF_OFFICE and s.person not in private]
+        if seen is not None:
+            offices += [(*a.place, a.subject) for a in ruled if a.kind == "occupation" and a.subject == "public"]
+        self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
+        for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
-            if subject == "third" and s.person not in private:
-                subject = next((o.subject for o in offices if _beside(doc.text, s, o)), subject)
-            self._names.append((*doc.prepared.span(s.start, s.end), subject))
+            if subject == "third" and s.person not in private and s.kind == "name":
+                subject = next((of for start, end, of in offices if _beside(doc.text, s.start, s.end, start, end)),
+                               subject)
+            self._spans.setdefault(s.kind, []).append((*doc.prepared.span(s.start, s.end), subject))
 
     def of(self, span: DirectSpan) -> Subject:
-        """That of the names that share a character with an identifier, where they agree; else private."""
-        shared = {subject for start, end, subject in self._names if start < span.end and span.start < end}
-        return shared.pop() if len(shared) == 1 else "third"
+        """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
+        else private."""
+        kind = _SORT.get(span.type)
+        shared = {subject for start, end, subject in self._spans.get(kind or "", ())
+                  if start < span.end and span.start < end}
+        subject = shared.pop() if len(shared) == 1 else "third"
+        return subject if kind == "name" or subject in _OF_OFFICE else "third"
 
 
-def _beside(text: str, a: Span, b: Span) -> bool:
-    """Whether two spans stand in apposition."""
-    first, second = (a, b) if a.start < b.start else (b, a)
-    return _APPOSED.fullmatch(text, first.end, max(first.end, second.start)) is not None
+def _beside(text: str, start: int, end: int, other_start: int, other_end: int) -> bool:
+    """Whether two stretches stand in apposition."""
+    last, first = (end, other_start) if start < other_start else (other_end, start)
+    return _APPOSED.fullmatch(text, last, max(last, first)) is not None
 
 
 def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:

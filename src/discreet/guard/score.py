@@ -256,14 +256,16 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
 
 
 def _doubted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool:
-    """Whether the reader takes a cluster of the rules for that of somebody who does not count, or of several people."""
+    """Whether the reader takes a cluster of the rules for that of somebody who does not count, or of several people, of
+    whom nobody who counts has a cluster."""
     told = () if rules.best is None else rules.best.attributes
     kinds = [a for a in read.attributes if a.kind in policy.counted]
     shared = [a for a, over in zip(kinds, overlapping(kinds, told), strict=True)
               if any(told[i].kind == a.kind for i in over)]
-    persons = Counter(a.person for a in {(a.person, a.kind, a.value): a for a in shared}.values())
-    return (any(a.subject not in policy.subjects for a in shared)
-            or (len(persons) > 1 and max(persons.values()) < policy.cluster))
+    whose = {(a.person, a.kind, a.value): a.subject in policy.subjects for a in shared}
+    each = Counter(person for (person, _, _), counts in whose.items() if counts)
+    several = len({person for person, _, _ in whose}) > 1 or not all(whose.values())
+    return several and max(each.values(), default=0) < policy.cluster
 
 
 def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float]:

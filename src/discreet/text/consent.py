@@ -23,6 +23,8 @@ from discreet.text.resources import patterns
 _REPEATED = ("third", "speaker", "cohort")
 """Subjects of which an attribute may repeat what the user said."""
 _POINTING = frozenset("the this that".split())
+_GIVEN = re.compile(r"(?:[A-Z][\w'’-]+ ){1,2}$")
+"""Given names right before a surname."""
 _PIECE = re.compile(r"[^\W_]+")
 _TITLE = re.compile(r"^(?:mr|mrs|ms|miss|mx|dr|prof)\.? ")
 _OF_AGE = frozenset("- year years old".split())
@@ -188,7 +190,10 @@ class OwnWords:
         begin, end = doc.sentence_of(token)
         first = set(doc.lowers[begin:end]) & (lex.FIRST | lex.FIRST_PLURAL)
         after = " " + lower[start + len(wanted) : start + len(wanted) + 40].strip()
-        if cues["named"].search(lower[max(0, start - 60) : start]) or cues["is mine"].search(after):
+        # Of "my aunt Clem Baptiste" the surname alone may have been asked for.
+        given = _GIVEN.search(doc.text, doc.tokens[begin].start, start) if kind == "person_name" else None
+        starts = (start, start if given is None else given.start())
+        if any(cues["named"].search(lower[max(0, one - 60) : one]) for one in starts) or cues["is mine"].search(after):
             return True
         return kind != "person_name" and own[token] and bool(first)
 

@@ -105,8 +105,11 @@ class Reader:
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text.
         self.card = card
 
-    def read(self, text: str) -> Seen:
+    def read(self, text: str, asked: str = "") -> Seen:
         """What a text says of whom; offsets are those of `text`. An empty text has no spans and low counts.
+
+        `asked` is the question that it answers. It tells of whom the text may speak (an invented person, the staff);
+        nothing is found in it, and of a long one the last `ASKED` tokens are read.
 
         The records of rendered tables and structured output are read one by one: no person goes on into the next. The
         rows of tables that are no list of persons, and sample values in code, are not read.
@@ -118,10 +121,11 @@ class Reader:
         start, others = 0, 0
         same: Windows = {}
         alike: dict[str, _Record | None] = {}
+        before = self._question(asked)
         said = _OF_NOBODY.sub(lambda m: " " * len(m[0]), text.encode("utf-8", "replace").decode("utf-8"))
         for record in said.split(RECORD):
             if record not in alike:
-                alike[record] = self._record(record, same)
+                alike[record] = self._record(record, same, before)
             one = alike[record]
             if one is not None:
                 others += self._add(spans, held, start, one, others)
@@ -137,7 +141,14 @@ class Reader:
         inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
         return Seen(tuple(spans), counts, held, inferred, vector)
 
-    def _run(self, ids: Sequence[int], same: Windows | None = None) -> dict[str, Floats]:
+    def _question(self, asked: str) -> list[int]:
+        """The tokens that stand before every window of an answer, a separator last."""
+        if not asked:
+            return []
+        *said, separator = self._tokenizer.encode(asked, add_special_tokens=True).ids[1:]
+        return [*said[-ASKED:], separator] if said else []
+
+    def _run(self, ids: Sequence[int], same: Windows | None = None, before: Sequence[int] = ()) -> dict[str, Floats]:
         """The network over windows of a text, of which equal ones (`same`) are read once. A token is taken from the
         window in which it stands nearest the middle; the text as a whole has the highest counts of any window."""
         same = {} if same is None else same
@@ -149,7 +160,7 @@ class Reader:
         starts = [min(k * (room - kept), len(body) - room) for k in range(number)]
         runs = []
         for start in starts:
-            piece = np.array([[first, *body[start : start + room], last]], np.int64)
+            piece = np.array([[first, *before, *body[start : start + room], last]], np.int64)
             key = piece.tobytes()
             if key not in same:
                 same[key] = dict(zip(_OUTPUTS, self._session.run(list(_OUTPUTS), {"ids": piece}), strict=True))
@@ -157,7 +168,8 @@ class Reader:
                     raise DetectorError("the reader", "an output that is no number")
             runs.append(same[key])
         seams = [0, *((b + a + room) // 2 for a, b in pairwise(starts)), len(body)]
-        out = {name: np.concatenate([run[name][0, 1 + lo - start : 1 + hi - start] for run, start, lo, hi
+        at = 1 + len(before)
+        out = {name: np.concatenate([run[name][0, at + lo - start : at + hi - start] for run, start, lo, hi
                                      in zip(runs, starts, seams, seams[1:], strict=False)])
                for name in ("inside", "begins", "whose", "person", "held")}
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
@@ -165,12 +177,12 @@ class Reader:
         out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)
         return out
 
-    def _record(self, text: str, same: Windows) -> _Record | None:
+    def _record(self, text: str, same: Windows, before: Sequence[int]) -> _Record | None:
         """What the network says of a record; None where it has no token."""
         encoded = self._tokenizer.encode(text, add_special_tokens=True)
         if len(encoded.ids) <= 2:
             return None
-        out = self._run(encoded.ids, same)
+        out = self._run(encoded.ids, same, before)
         at = np.array(encoded.offsets, np.int64).reshape(-1, 2)[1:-1]
         return _Record(at, out, *self._found(text, at, out))
 
@@ -266,6 +278,8 @@ RECORD = "\x1e"
 """Stands between the records of rendered tables and structured output."""
 _OF_NOBODY = re.compile("[\x1c\x1d][^\n\x1f]*\x1f?")
 """What is not read; see `discreet.text.render.words`."""
+ASKED = 48
+"""How many tokens of a question are read before its answer."""
 _SHARED = 8
 """Neighbouring windows share at least one token in so many."""
 _BEGINS = 1.0

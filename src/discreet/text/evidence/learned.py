@@ -33,6 +33,8 @@ _PLACES = word_lists("places")
 _ABBREVIATIONS = frozenset(map(str.upper, _PLACES["abbreviations"]))
 _MOST_VALUES = 64
 """Of a person who has more attributes of a class, further ones are not compared with what is said of them."""
+_BEFORE = frozenset("from in at near of to".split())
+"""Stand before a place and are no part of it."""
 _EMPTY = frozenset("a an the of in at as for with who and to was is been were live lives lived living".split())
 """No fact by themselves: "lives with" is none, with whom is one."""
 _SMALL = lex.DETERMINERS | lex.FIRST | frozenset(lex.THIRD) | lex.THEY | _EMPTY
@@ -96,11 +98,17 @@ def _whole(spans: Iterable[Span], text: str) -> list[Span]:
 
 
 def _place(span: Span, text: str) -> Span | None:
-    """A place up to the first word in lower case that is no part of a name, none where the words are no place."""
+    """A place without "from" or "in" before it, up to the first word in lower case that is no part of a name; none
+    where the words are no place."""
     said = list(_WORD.finditer(text, span.start, span.end))
+    while len(said) > 1 and said[0][0] in _BEFORE:
+        del said[0]
     if said and all(m[0] in _ABBREVIATIONS or m[0].lower() in _drugs() for m in said):
         return None
-    if not said or not said[0][0][0].isupper():
+    if not said:
+        return span
+    span = replace(span, start=said[0].start())
+    if not said[0][0][0].isupper():
         return span
     end = said[0].end()
     for m in said[1:]:

@@ -68,6 +68,26 @@ def test_what_is_found_is_what_tables_say(small: Reader, text: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@given(texts, texts)
+def test_nothing_is_found_in_a_question(small: Reader, text: str, asked: str) -> None:
+    """Each token of this network has its own output, so the answer's are those without the question."""
+    assert small.read(text, asked).spans == small.read(text).spans
+
+
+def test_a_question_stands_before_every_window(make: MakeReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, seen = make(window=20), []
+    run = reader._session.run
+    monkeypatch.setattr(reader, "_session", SimpleNamespace(
+        run=lambda names, given: (seen.append(given["ids"][0].tolist()), run(names, given))[1]))
+    question = reader._question("She " * 60)
+    assert len(question) == module.ASKED + 1
+    reader.read("nurse old 52 she Boston He " * 12, "She " * 60)
+    assert len(seen) > 1
+    assert all(ids[1 : len(question) + 1] == question for ids in seen)
+    assert reader._question("") == reader._question(" ") == []
+
+
+@settings(max_examples=60, deadline=None)
 @given(texts)
 def test_a_reader_that_sees_one_token_at_a_time_does_not_depend_on_windows(small: Reader, wide: Reader,
                                                                            text: str) -> None:

@@ -28,7 +28,7 @@ from discreet.text.facts import fact_words
 from discreet.text.language import Language, guess_language
 from discreet.text.provenance import Request, request_of
 from discreet.text.quotes import Quote, find_quotes
-from discreet.text.reader import Seen, Span, packaged
+from discreet.text.reader import Seen, packaged
 from discreet.text.record import Alone
 from discreet.text.render import render, shown
 

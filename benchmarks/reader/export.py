@@ -16,6 +16,9 @@ from torch import Tensor, nn
 from discreet.text.reader import CARD, seal
 
 OUTPUTS = ["inside", "begins", "whose", "person", "held", "counts", "inferred", "vector"]
+JOIN = 0.5
+"""Log-odds added to those that two spans speak of one person: of pairs of the choosing texts more are then found together (.958
+for .945) than are wrongly joined (.140 for .124)."""
 SUBJECTS = tuple("cohort" if kind == "group" else kind for kind in KINDS)
 
 
@@ -46,7 +49,7 @@ def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 320
     shutil.copyfile(weights_folder() / "tokenizer.json", folder / "tokenizer.json")
     scale = float(model.same[0]) / PERSON**0.5 * 2
     card = {**facts, "classes": CLASSES, "kinds": SUBJECTS, "inferred": COUNTED, "window": window,
-            "persons": {"gate": rounded(model.gate), "shift": rounded(model.shift), "same": [scale, float(model.same[1])]},
+            "persons": {"gate": rounded(model.gate), "shift": rounded(model.shift), "same": [scale, float(model.same[1]) + JOIN]},
             "sha256": {n: hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in ("reader.onnx", "tokenizer.json")}}  # fmt: skip
     write_card(folder, card)
 

@@ -31,7 +31,7 @@ from discreet.text.record import Read
 from discreet.text.render import render
 
 CASES = ("probe_confirmed", "probe_refused", "own", "kin", "no_leak")
-RIDGE, TAU = 0.3, 0.3
+RIDGE, TAU = 0.3, 0.24
 """Inverse strength of the penalty, and the probability above which an answer tells something."""
 
 
@@ -75,7 +75,7 @@ def fit(x: NDArray[np.float64], y: NDArray[np.bool_]) -> tuple[float, NDArray[np
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--contents", type=Path, nargs="+", default=[
-        HERE / f"{name}.jsonl" for name in ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen")])
+        HERE / f"{name}.jsonl" for name in ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen", "contents_last")])
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
     contents = [row for path in args.contents for row in lines(path) if row["case"] in CASES]

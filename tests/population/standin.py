@@ -25,8 +25,8 @@ class StandIn:
         n = self.size
         for column in used:
             n *= self.shares[column]
-        return Count(estimate=n if used else None, interval80=(n / 2, n * 2), interval95=(n / 5, n * 5), used=used, dropped=dropped,
-                     unknown=(), source=self.source, year=self.year, upper_bound=bool(dropped),
+        return Count(estimate=n if used else None, interval80=(n / 2, n * 2), interval95=(n / 5, n * 5), used=used,
+                     dropped=dropped, unknown=(), source=self.source, year=self.year, upper_bound=bool(dropped),
                      place_independent="place" in used)
 
     def narrowing(self, cluster: Mapping[str, Any]) -> dict[str, float]:

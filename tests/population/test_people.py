@@ -112,7 +112,7 @@ def test_words_are_in_no_repr_and_leave_only_where_text_may_be_shown() -> None:
 
 
 def test_values_in_words() -> None:
-    (one,) = of("An elderly woman in Boise who was born in Mexico.", StandIn())
+    (one,) = of("The patient is an elderly woman in Boise who was born in Mexico.", StandIn())
     shown = values_of(one)
     assert shown["age"] == "65 to 90 or older"
     assert shown["place"] == "Boise, Idaho, US"

@@ -53,9 +53,10 @@ def test_a_bag_of_words_reads_the_voice(domain: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("domain", builtin_domains())
-@pytest.mark.parametrize(("reader", "least"), [(False, 0.97), (True, 0.94)])
+@pytest.mark.parametrize(("reader", "least"), [(False, 0.97), (True, 0.88)])
 def test_what_is_bound_to_a_person_tells_the_leak(domain: str, reader: bool, least: float) -> None:
-    """The reader was not taught by the grammar, whose people are told of as no one writes."""
+    """The reader was not taught by the grammar, whose people are told of as no one writes; "Hypothetical, based on this
+    client" is an example to it."""
     guard = Guard(Policy.of(domain), reader=reader)
 
     def score(partition: str, n: int) -> list[float]:

@@ -18,6 +18,7 @@ from discreet.text.consent import Spoken
 from discreet.text.direct.detect import direct_of
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
+from discreet.text.evidence.learned import overlapping
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.provenance import Request
 from discreet.text.record import Read
@@ -206,7 +207,12 @@ def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribut
     """Whom a message describes: subject and classes, with what the answer adds, and whether by an identifier; None
     where that is nobody, or the asker who has proved to be the person."""
     doc = spoken.doc
-    found = read.ruled if read.seen is None else (*read.seen, *(a for a in read.ruled if a.subject == "third"))
+    found: tuple[Attribute, ...] = read.ruled
+    if read.seen is not None:  # What both see is one attribute.
+        ruled = [a for a in read.ruled if a.subject == "third"]
+        apart = (a for a, over in zip(ruled, overlapping(ruled, read.seen), strict=True)
+                 if not any(read.seen[i].kind == a.kind for i in over))
+        found = (*read.seen, *apart)
     persons: dict[Subject, set[tuple[str, str]]] = {}
     for a in found:
         if a.kind in policy.counted and a.subject in ("third", "speaker", "cohort", "nobody"):

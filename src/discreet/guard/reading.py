@@ -31,6 +31,7 @@ from discreet.text.quotes import Quote, find_quotes
 from discreet.text.reader import Seen, packaged
 from discreet.text.record import Alone
 from discreet.text.render import render, shown
+from discreet.text.resources import patterns
 
 if TYPE_CHECKING:
     from discreet.guard.probes import Probe
@@ -44,6 +45,8 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
 """What stands between a name and the office that its bearer holds."""
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
+_FEW = -2.0
+"""Log-odds of a cluster below which a reading speaks of nobody's."""
 _SORT = {"person_name": "name", "phone": "contact", "email": "contact", "street_address": "address",
          "postal_code": "address"}
 """The reader's class for identifiers that may be those of an office."""
@@ -108,6 +111,12 @@ class Reading:
                 found.setdefault(_named(a, named), []).append(a)
         return {name: tuple(members) for name, members in found.items()}
 
+    @cached_property
+    def framed(self) -> bool:
+        """Whether the answer or the user's own words hold a word that may say of somebody that they are made up."""
+        texts = (self.doc.text, *self.request.of("user"))
+        return any(patterns("requests")["made up"].search(" ".join(text.lower().split())) for text in texts)
+
     def told(self, policy: Policy) -> tuple[str, ...]:
         """The words of facts in sentences about individuals."""
         spoken = {self.doc.tokens[r.first].sentence for r in self.referents(policy)
@@ -139,7 +148,7 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | 
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
     asked = "\n".join(request.of("user"))
-    seen = doc.once(("seen", said, asked), lambda: packaged().read(said, asked)) if reader else None
+    seen = doc.once(("seen", said, asked), lambda: _seen(said, asked, policy)) if reader else None
     attributes = ruled
     private: Mapping[str, str] = {}
     spans: Sequence[DirectSpan] = direct_of(doc)
@@ -154,6 +163,28 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | 
     quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
                    _probe(answer, request, doc, attributes, policy, reader), repeats)
+
+
+def _seen(said: str, asked: str, policy: Policy) -> Seen:
+    """What the reader sees in an answer: behind its question where that makes less of somebody's.
+
+    A question may say that somebody is invented, or of the staff, and what it tells itself is no part of the answer.
+    So an answer is read by itself first, and its question is asked only where something could be cleared.
+    """
+    plain = packaged().read(said)
+    if not asked or not policy.subjects:
+        return plain
+    told = any(s.subject in policy.subjects and (s.kind == "name" or s.kind in policy.counted) for s in plain.spans)
+    if not told:
+        return plain
+    framed = packaged().read(said, asked)
+    most = _most(plain, policy)
+    return framed if _most(framed, policy) <= max(most, _FEW) else plain
+
+
+def _most(seen: Seen, policy: Policy) -> float:
+    """The log-odds that somebody has a cluster."""
+    return float(seen.counts[:, min(policy.cluster, seen.counts.shape[1]) - 1].max())
 
 
 def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:

@@ -168,6 +168,7 @@ class Shown:
     ruled: tuple[Attribute, ...] = ()
     direct: tuple[tuple[DirectSpan, Subject], ...] = ()
     repeats: int = 0
+    framed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,15 +258,18 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
 
 def _doubted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool:
     """Whether the reader takes a cluster of the rules for that of somebody who does not count, or of several people, of
-    whom nobody who counts has a cluster."""
+    whom nobody who counts has a cluster. Of groups the rules know better (`merged`), and nobody is made up where no
+    word says so."""
+    unsaid = ("cohort", "nobody") if read.framed else ("cohort", "nobody", "hypothetical", "fictional")
     told = () if rules.best is None else rules.best.attributes
     kinds = [a for a in read.attributes if a.kind in policy.counted]
     shared = [a for a, over in zip(kinds, overlapping(kinds, told), strict=True)
-              if any(told[i].kind == a.kind for i in over)]
+              if any(told[i].kind == a.kind for i in over) and a.subject not in unsaid]
     whose = {(a.person, a.kind, a.value): a.subject in policy.subjects for a in shared}
     each = Counter(person for (person, _, _), counts in whose.items() if counts)
-    several = len({person for person, _, _ in whose}) > 1 or not all(whose.values())
-    return several and max(each.values(), default=0) < policy.cluster
+    alone = len({a.person for a in read.ruled if a.subject in policy.subjects and a.kind in policy.counted}) == 1
+    several = len({person for person, _, _ in whose}) > 1 and not alone
+    return (several or not all(whose.values())) and max(each.values(), default=0) < policy.cluster
 
 
 def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float]:

@@ -85,16 +85,6 @@ class Request:
         shown = sum(len(text.split()) for origin, text in texts if origin in ("retrieved", "tool", "unknown"))
         return tuple(text for _, text in texts if text.strip()) if said and shown >= _LEAST else ()
 
-    @property
-    def made_up(self) -> bool:
-        """Whether the user's own words ask for, or suppose, somebody made up."""
-        said = self.of("user")
-        if not said:
-            return False
-        from discreet.text.resources import patterns
-
-        return any(patterns("requests")["made up"].search(" ".join(text.lower().split())) for text in said)
-
     def repeated(self, attributes: Iterable[Attribute], doc: Doc) -> tuple[Attribute, ...]:
         """Attributes of an answer, those that repeat what the user said as the asker's (`consent.repeated`)."""
         if self.own is None:

@@ -145,7 +145,8 @@ class Reader:
         """The tokens that stand before every window of an answer, a separator last."""
         if not asked:
             return []
-        *said, separator = self._tokenizer.encode(asked, add_special_tokens=True).ids[1:]
+        text = asked.encode("utf-8", "replace").decode("utf-8")
+        *said, separator = self._tokenizer.encode(text, add_special_tokens=True).ids[1:]
         return [*said[-ASKED:], separator] if said else []
 
     def _run(self, ids: Sequence[int], same: Windows | None = None, before: Sequence[int] = ()) -> dict[str, Floats]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -59,7 +59,7 @@ def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
             told[k], told[i] = (a, mine | theirs), (b, mine | theirs)
     found: list[Attribute] = []
     values: dict[tuple[str, str], list[frozenset[str]]] = {}
-    for span, words in told:
+    for span, words in _of_one_age(told):
         known = values.setdefault((span.person, span.kind), [])
         same = next((k for k in known if k <= words or words <= k), None)
         if same is None:
@@ -73,6 +73,17 @@ def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
         found.append(Attribute(span.kind, " ".join(sorted(same)), span.subject, span.person, start, end, why,
                                span.probability < WEAK, span.probability, rendered=(span.start, span.end)))
     return tuple(found)
+
+
+def _of_one_age(told: Sequence[tuple[Span, frozenset[str]]]) -> Iterator[tuple[Span, frozenset[str]]]:
+    """Spans, a further age in digits of one person as that of somebody else."""
+    ages: dict[str, frozenset[str]] = {}
+    for span, words in told:
+        digits = span.kind == "age" and span.subject in PERSONS and all(map(str.isdigit, words))
+        if digits and words != ages.setdefault(span.person, words):
+            yield replace(span, person=f"{span.person}, aged {min(words)}"), words
+        else:
+            yield span, words
 
 
 def _whole(spans: Iterable[Span], text: str) -> list[Span]:
@@ -101,12 +112,12 @@ def _place(span: Span, text: str) -> Span | None:
     """A place without "from" or "in" before it, up to the first word in lower case that is no part of a name; none
     where the words are no place."""
     said = list(_WORD.finditer(text, span.start, span.end))
-    while len(said) > 1 and said[0][0] in _BEFORE:
+    while said and said[0][0] in _BEFORE:
         del said[0]
     if said and all(m[0] in _ABBREVIATIONS or m[0].lower() in _drugs() for m in said):
         return None
     if not said:
-        return span
+        return None
     span = replace(span, start=said[0].start())
     if not said[0][0][0].isupper():
         return span

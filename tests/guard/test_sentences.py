@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.core.records import Answer
+from discreet.guard import reading, sentences
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
@@ -13,6 +14,7 @@ from discreet.text.doc import Doc
 from discreet.text.evidence.lexicon import person_words
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import find_referents
+from discreet.text.reader import Seen, packaged
 
 ADVICE = " You should bring a list of questions to the next review; none is too small to be asked."
 FROM = "Now, the person comes from Vellagrove."
@@ -34,6 +36,28 @@ def turns(*said: str | tuple[str, str], domain: str = "medical") -> list[tuple[s
     return [(one.action, one.reason) for one in verdicts]
 
 
+class Hides:
+    """The reader that ships, to which a place in general sentences is a group's, and a bakery has a counted class that
+    no span shows."""
+
+    def read(self, text: str, asked: str = "") -> Seen:
+        seen = packaged().read(text, asked)
+        if text == FROM + ADVICE:
+            return replace(seen, spans=tuple(replace(s, subject="cohort", person="cohort") for s in seen.spans))
+        if text == BAKERY:
+            counts = seen.counts.copy()
+            counts[0, 0] = 3.0
+            return replace(seen, spans=(), counts=counts)
+        return replace(seen, spans=tuple(s for s in seen.spans if BAKERY not in text or s.kind == "sex"))
+
+
+@pytest.fixture
+def hides(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (reading, sentences):
+        monkeypatch.setattr(module, "packaged", Hides)
+
+
+@pytest.mark.usefixtures("hides")
 def test_a_fact_that_general_sentences_hide_is_read_from_its_own() -> None:
     whole = read_answer(Answer("1", FROM + ADVICE), Policy.of("medical"), reader=True)
     assert not [a for a in whole.attributes if a.kind == "place" and a.subject == "third"]
@@ -44,6 +68,7 @@ def test_a_fact_that_general_sentences_hide_is_read_from_its_own() -> None:
     assert facts(FROM + ADVICE, reader=False) == []
 
 
+@pytest.mark.usefixtures("hides")
 def test_what_is_counted_and_in_no_span_is_a_weak_fact_without_a_class() -> None:
     found = facts(BAKERY + ADVICE)
     assert [(a.kind, a.weak) for a in found] == [(OTHER, True)]
@@ -75,6 +100,7 @@ def test_it_joins_what_earlier_turns_told() -> None:
                                "answers")
 
 
+@pytest.mark.usefixtures("hides")
 def test_a_fact_without_a_class_goes_to_review_and_counts_once() -> None:
     said = turns("He is 46 years old.", BAKERY + ADVICE)
     assert said[1] == ("abstain", "unsure over turns: 2 attributes bound to one person (third): age, other; 1 of them "

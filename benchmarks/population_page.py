@@ -48,6 +48,25 @@ def coverages(done: dict[str, Any], names: list[str]) -> list[str]:
     return lines
 
 
+def lacking(done: dict[str, Any], names: list[str]) -> list[str]:
+    lines = ["| fit | clusters | coverage 80 | 95 | width | within ×5 |", "|---|---|---|---|---|---|"]
+    for name in names:
+        one = done[name]["unseen"]
+        lines.append(f"| {name} | {one['n']} | {one['80']:.3f} | {one['95']:.3f} | ×{one['width80']:.1f}, "
+                     f"×{one['width95']:.0f} | {one['within5']:.3f} |")
+    return lines
+
+
+def counties(found: dict[str, Any]) -> list[str]:
+    spreads = list(next(iter(found.values()))["spread"])
+    lines = ["| group | people | largest factor | " + " | ".join(f"spread {spread}" for spread in spreads) + " |",
+             "|---|---|---|" + "---|" * len(spreads)]
+    for group, one in found.items():
+        cells = " | ".join(f"{of_counties:.2f}, {of_people:.2f}" for of_counties, of_people in one["spread"].values())
+        lines.append(f"| {group} | {one['people']:,} | {one['largest']:,.0f} | {cells} |")
+    return lines
+
+
 def regions(done: dict[str, Any], names: list[str]) -> list[str]:
     lines = ["| table | with the cluster in all regions | n | median factor | 90th pct. | within ×5 | chance alone: 80 | 95 | "
              "with the spread: 80 | 95 |", "|---|---|---|---|---|---|---|---|---|---|"]
@@ -73,15 +92,18 @@ def main() -> None:
     for path in sys.argv[1:]:
         done |= json.loads(Path(path).read_text(encoding="utf-8"))
     kinds: dict[str, list[str]] = {kind: [name for name, one in done.items() if kind in one]
-                                   for kind in ("estimators", "coverage", "private", "regions")}
+                                   for kind in ("estimators", "coverage", "unseen", "private",
+                                                "size")}
     first = [name for name in kinds["estimators"] if name.startswith("1/")]
     other = [name for name in kinds["estimators"] if name not in first]
-    home = [name for name in kinds["coverage"] if not name.startswith(("eusilc", "ses"))]
-    away = [name for name in kinds["coverage"] if name not in home]
-    lines = ["## Error", "", *errors(done, first), "", "## Coverage", "", *coverages(done, home), "",
-             "## Second populations", "", *errors(done, other), "", *coverages(done, away), "",
-             "## Place", "", *regions(done, kinds["regions"]), "",
-             "## Under differential privacy", "", *privates(done, kinds["private"]), ""]
+    lines = ["## Error", "", *errors(done, first), "", "## Second populations", "", *errors(done, other), ""]
+    lines += ["## Coverage", ""]
+    for table in ("all", "in work", "eusilc", "ses"):
+        lines += [*coverages(done, [name for name in kinds["coverage"] if name.startswith(f"{table}, ")]), ""]
+    lines += ["Clusters with a value that no fitted row has:", "", *lacking(done, kinds["unseen"]), "",
+              "## Place", "", *regions(done, kinds["size"]), "",
+              "95% intervals for groups by county hold so many counties, and so many persons of the group:", "",
+              *counties(done["counties"]["counties"]), "", "## Under differential privacy", "", *privates(done, kinds["private"]), ""]
     if "speed" in done:
         one = done["speed"]
         lines += ["## Cost", "", f"{one['count_ms_median']:.2f} ms a count on one thread (99th percentile "

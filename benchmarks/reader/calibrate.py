@@ -1,10 +1,10 @@
-"""Weights and thresholds of the score, from passages and answers of families and writers that taught the reader nothing.
+"""Weights and thresholds of the score, from labelled passages of families that taught the reader nothing.
 
     python -m benchmarks.reader.calibrate --data DATA [--texts F …]        # writes combined.json and thresholds in reader.json
 
-A text with two or more attributes bound to a private person or the speaker is a cluster; one with one or none is not. Answers that
-repeat what the asker said are left out. The weights are not negative. Each family (each writer) is scored by weights that the others
-gave; the thresholds stand where those scores flag a share of the texts without a cluster of anybody private.
+A passage with two or more attributes bound to a third person or the speaker is a cluster; one with one or none is not. The
+weights are not negative. Each family is scored by weights that the others gave; the thresholds stand where those scores flag a
+share of the passages that bind nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.reader.answers import CHOOSING, answers, of_answer
 from benchmarks.reader.corpus import labelled
 from benchmarks.reader.export import write_card
 from benchmarks.reader.rows import CLASSES, Row
@@ -30,11 +29,11 @@ from discreet.guard.score import MOST, combined, parts, score
 from discreet.text import reader as package
 
 Floats = NDArray[np.float64]
-SHARES = {"conservative": 0.02, "balanced": 0.035, "strict": 0.07}
-COUNTED = {"conservative": 0.0, "balanced": -1.5, "strict": -3.0}
-UNSURE = {"conservative": 0.05, "balanced": 0.08, "strict": 0.12}
-"""Of each operating point: the share of the texts without an attribute of anybody private whose odds lie above its threshold, the
-log-odds of the reader's count that a flag asks for besides, and the share of those texts that are held."""
+SHARES = {"conservative": 0.015, "balanced": 0.05, "strict": 0.09}
+COUNTED = {"conservative": 0.5, "balanced": -1.5, "strict": -3.0}
+UNSURE = {"conservative": 0.05, "balanced": 0.12, "strict": 0.15}
+"""Of each operating point: the share of the passages that bind nothing whose odds lie above its threshold, the log-odds of the
+reader's count that a flag asks for besides, and the share of those passages that are held."""
 
 
 def fit(x: Floats, y: Floats, ridge: float = 0.5) -> Floats:
@@ -90,27 +89,26 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     args = parser.parse_args()
-    pool = [r for r in labelled(args.data, args.texts) if not r["teaches"]]
-    rows = pool + [{**of_answer(item), "family": item["writer"], "domain": "medical", "passage": item["id"], "asked": item["question"]}
-                   for writer in CHOOSING for item in answers(writer) if item["subtype"] not in ("own", "kin")]
+    rows = [r for r in labelled(args.data, args.texts) if not r["teaches"]]
     card_file = package.FOLDER / package.CARD
     card = json.loads(card_file.read_text(encoding="utf-8"))
-    card["thresholds"] = thresholds(pool)
+    card["thresholds"] = thresholds(rows)
     write_card(package.FOLDER, card)
     package.packaged.cache_clear()
 
-    x, y, family, nothing, shown, whole, counted = ([] for _ in range(7))
+    x, y, family, nothing, shown, whole, sure, counted = ([] for _ in range(8))
     for row in rows:
         main = row["people"].get(str(row["main"]))
         if row["cluster"] == "yes" and main not in ("third", "speaker"):
             continue
         policy = Policy.of(row["domain"])
-        read = read_answer(Answer(row["passage"], row["text"], user_words=row.get("asked")), policy, reader=True)
+        read = read_answer(Answer(row["passage"], row["text"], None), policy, reader=True)
         said = parts(read, policy)
         shown.append(score(read, policy, combined()).cluster)
         whole.append(said.text is not None)
+        sure.append(said.sure)
         counted.append(said.counted)
-        x.append([said.text or 0.0, said.spans])
+        x.append([said.text or 0.0, said.spans, said.rules])
         y.append(row["cluster"] == "yes")
         nothing.append(row["cluster"] == "no")
         family.append(row["family"])
@@ -121,17 +119,18 @@ def main() -> None:
                            "spans": fit(given[:, 1:], is_cluster).round(4).tolist()}
     odds = left_out(given[:, 1:], is_cluster, families)
     odds[full] = left_out(given[full], is_cluster[full], families[full])
+    odds = np.where(sure, np.maximum(odds, given[:, 2]), odds)
     out["tau"] = {name: round(float(np.quantile(odds[none], 1 - share)), 4) for name, share in SHARES.items()}
     out["counted"] = COUNTED
     out["unsure"] = {name: min(tau, round(float(np.quantile(odds[none], 1 - UNSURE[name])), 4)) for name, tau in out["tau"].items()}
-    Path("src/discreet/guard/combined.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+    Path("src/discreet.guard.score.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(out))
     kinds = {"clusters": is_cluster > 0, "none": none, "one": (is_cluster == 0) & ~none}
     for name, tau in out["tau"].items():
         flagged = (odds > tau) & told & (np.array(counted) > COUNTED[name])
         print(name, "flagged", {k: round(float(flagged[m].mean()), 3) for k, m in kinds.items()},
               "held", {k: round(float((odds[m] > out["unsure"][name]).mean()), 3) for k, m in kinds.items()})
-    for k, name in enumerate(("text", "spans")):
+    for k, name in enumerate(("text", "spans", "rules")):
         print(f"{name:7} alone AUROC {auroc(given[is_cluster > 0, k], given[none, k]):.4f}")
     print(f"all     AUROC {auroc(odds[is_cluster > 0], odds[none]):.4f}; with one {auroc(odds[is_cluster > 0], odds[is_cluster == 0]):.4f}")
 

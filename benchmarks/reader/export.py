@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 from benchmarks.reader.model import PERSON, Reader, weights_folder
-from benchmarks.reader.rows import CLASSES, COUNTED, KINDS
+from benchmarks.reader.rows import CLASSES, COUNTED
 from torch import Tensor, nn
 
 from discreet.text.reader import CARD, seal
 
 OUTPUTS = ["inside", "begins", "whose", "person", "held", "counts", "inferred", "vector"]
-SUBJECTS = tuple("cohort" if kind == "group" else kind for kind in KINDS)
+SUBJECTS = ("third", "speaker", "public", "cohort", "nobody")
 
 
 class Exported(nn.Module):
@@ -31,7 +31,7 @@ class Exported(nn.Module):
         return tuple(out[name] for name in OUTPUTS)
 
 
-def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 320) -> None:
+def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 192) -> None:
     """`reader.onnx`, `tokenizer.json` and `reader.json` in a folder."""
     from onnxruntime.quantization import QuantType, quantize_dynamic  # type: ignore[import-untyped]
 

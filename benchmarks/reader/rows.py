@@ -16,11 +16,7 @@ from typing import Any
 CLASSES = ("age", "sex", "ethnicity", "place", "occupation", "family", "affiliation", "domain", "name", "address",
            "contact", "date", "organisation")  # fmt: skip
 COUNTED = ("age", "ethnicity", "place", "occupation", "family", "affiliation")
-KINDS = ("third", "speaker", "public", "group", "nobody", "asker", "staff", "historic", "hypothetical", "fictional")
-PERSONS = ("third", "public", "staff", "historic", "hypothetical", "fictional")
-"""The kinds of which a text may tell of several."""
-COARSE = {"public": ("public", "staff", "historic"), "nobody": ("nobody", "group", "staff", "hypothetical")}
-"""What a kind may mean where a row does not tell the status of people (`status`)."""
+KINDS = ("third", "speaker", "public", "group", "nobody")
 ENTITIES = ("person", "place", "organisation", "ethnicity", "date")
 Row = dict[str, Any]
 OLD = {"counsel_chat": "counselling", "dreaddit": "reddit", "finqa_like": "money_advice", "fiqa": "money_advice",
@@ -41,8 +37,6 @@ def held(row: Row) -> dict[str, int] | None:
     for s in row["spans"]:
         if s[2] in COUNTED and not set(s[4]) & {"r", "w"}:
             found[str(s[3])] += 1
-    if row.get("status"):  # A quote may stand in several places.
-        found = Counter(str(who) for _, _, who in {(s[2], row["text"][s[0] : s[1]], s[3]) for s in row["spans"] if s[2] in COUNTED})
     found.update(str(p) for _, p in row.get("inferred", []))
     main = str(row.get("main", 0))
     if main in row["people"]:
@@ -58,7 +52,7 @@ def counts(row: Row) -> dict[str, int] | None:
     each = held(row)
     if each is None:
         return None
-    told = dict.fromkeys(KINDS[:3], 0)
+    told = dict.fromkeys(("third", "speaker", "public"), 0)
     for person, kind in row["people"].items():
         if kind in told:
             told[kind] = max(told[kind], each[person])

@@ -1,4 +1,4 @@
-"""What a question costs: CPU time of a check with one against the same answer without. Prints JSON.
+"""What a question costs, and retrieved texts: CPU time of a check with them against the same answer without. Prints JSON.
 
     python -m benchmarks.requests.cost [--contents F] [--rounds 3]
 """
@@ -33,14 +33,22 @@ def main() -> None:
     args = parser.parse_args()
     guard = Guard("medical")
     guard.check("The guard is warm.", "I am 52. Is it?")
-    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    times: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for row in lines(args.contents):
-        alone, asked = Answer("1", row["answer"]), Answer("1", row["answer"], row["user"])
-        pairs[row["case"]].append((seconds(guard, alone, args.rounds), seconds(guard, asked, args.rounds)))
-    print(json.dumps({case: {"ratio of totals": round(sum(b for _, b in of) / sum(a for a, _ in of), 3),
-                             "median ratio": round(statistics.median(b / a for a, b in of), 3),
-                             "mean ms without": round(1000 * statistics.mean(a for a, _ in of), 2), "n": len(of)}
-                      for case, of in pairs.items()}, indent=1))
+        answer, user = row["answer"], row["user"]
+        ways = Answer("1", answer), Answer("1", answer, user), Answer("1", answer, user, tuple(row["passages"]))
+        alone, asked, retrieved = (seconds(guard, one, args.rounds) for one in ways)
+        times[row["case"]].append((alone, asked, retrieved))
+    print(json.dumps({case: {"question": ratios([(a, b) for a, b, _ in of]),
+                             "question and retrieved texts": ratios([(a, c) for a, _, c in of]),
+                             "mean ms without": round(1000 * statistics.mean(a for a, *_ in of), 2), "n": len(of)}
+                      for case, of in times.items()}, indent=1))
+
+
+def ratios(pairs: list[tuple[float, float]]) -> dict[str, float]:
+    """Of the second times to the first ones."""
+    return {"ratio of totals": round(sum(b for _, b in pairs) / sum(a for a, _ in pairs), 3),
+            "median ratio": round(statistics.median(b / a for a, b in pairs), 3)}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -288,6 +289,12 @@ class TestTheRealGuard:
     ])
     def test_policies_that_cannot_be(self, refused: Refused, args: list[str], said: str) -> None:
         refused(said, "guard", "check", ONE_PERSON, *args)
+
+    def test_a_spacy_pipeline_that_is_not_there(self, refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+        if importlib.util.find_spec("spacy"):
+            refused("there is no spaCy pipeline 'none'; expected", *CHECK, ONE_PERSON, "--spacy", "none")
+        monkeypatch.setitem(sys.modules, "spacy", None)
+        refused("pip install 'discreet[spacy]'", *CHECK, ONE_PERSON, "--spacy", "en_core_web_sm")
 
     def test_a_policy_file(self, cli: Cli, refused: Refused, tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"

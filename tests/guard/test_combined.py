@@ -26,14 +26,16 @@ from discreet.guard.score import (
     Shown,
     at_least,
     combined,
+    fitted,
     parts,
     score,
+    score_evidence,
 )
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.reader import TOLD, Seen
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
-MODEL = Combined((-1.0, 0.5, 0.25), (-2.0, 0.75), {"conservative": 0.0}, {"conservative": -2.0},
+MODEL = Combined((-1.0, 0.5, 0.25, 0.125), (-2.0, 0.75, 0.5), {"conservative": 0.0}, {"conservative": -2.0},
                  {"conservative": -1.0})
 LOW, HIGH = -9.0, 9.0
 HARMLESS = "The drug lowers the risk, and the dose depends on the weight."
@@ -52,9 +54,10 @@ def seen(counts: float | list[list[float]] = LOW, inferred: Mapping[str, float] 
     return Seen((), table, each, inferred or {}, np.zeros(1, np.float32))
 
 
-def answer(*attributes: Attribute, counts: float | list[list[float]] = LOW, inferred: Mapping[str, float] | None = None,
+def answer(*attributes: Attribute, ruled: tuple[Attribute, ...] = (), counts: float | list[list[float]] = LOW,
+           inferred: Mapping[str, float] | None = None,
            held: Mapping[tuple[str, Subject], float] | None = None) -> Shown:
-    return Shown(attributes, seen(counts, inferred, held))
+    return Shown(attributes, ruled, seen(counts, inferred, held))
 
 
 persons = st.sampled_from([("r1", "third"), ("r2", "third"), ("speaker", "speaker"), ("cohort", "cohort"),
@@ -62,9 +65,11 @@ persons = st.sampled_from([("r1", "third"), ("r2", "third"), ("speaker", "speake
 attributes = st.builds(lambda kind, value, who, p: said(kind, value, who[0], who[1], p),
                        st.sampled_from([*IDENTIFYING, "sex", "condition"]), st.sampled_from("abc"), persons,
                        st.floats(0, 1, exclude_max=True))
+ruled = st.builds(lambda a, weak: replace(a, weak=weak, probability=1.0), attributes, st.booleans())
 policies = st.builds(lambda cluster, rule: replace(POLICY, cluster=cluster, rule=rule), st.integers(1, 6),
                      st.sampled_from(["identifying", "paper", ("age", "place")]))
 several = st.lists(attributes, max_size=6).map(tuple)
+rules = st.lists(ruled, max_size=4).map(tuple)
 
 
 @given(st.lists(st.floats(0, 1, exclude_max=True), max_size=7), st.integers(1, 5))
@@ -100,7 +105,7 @@ def test_chances() -> None:
 def test_the_weights_that_ship_can_only_raise_and_order_their_points() -> None:
     model = combined()
     assert model is combined()
-    assert (len(model.whole), len(model.spans)) == (3, 2)
+    assert (len(model.whole), len(model.spans)) == (4, 3)
     assert min(*model.whole[1:], *model.spans[1:]) >= 0
     assert set(model.tau) == set(model.counted) == set(model.unsure) == set(POINTS)
     assert all(isfinite(v) for v in (*model.whole, *model.spans, *model.tau.values(), *model.counted.values(),
@@ -112,32 +117,37 @@ def test_the_weights_that_ship_can_only_raise_and_order_their_points() -> None:
         model.tau["conservative"], model.counted["conservative"], model.unsure["conservative"])
 
 
-@given(st.none() | st.floats(-30, 30), st.floats(-30, 30))
-def test_the_log_odds_are_a_sum(counts: float | None, spans: float) -> None:
-    c, s = (None if p is None else max(-MOST, min(MOST, p)) for p in (counts, spans))
+@given(st.none() | st.floats(-30, 30), st.floats(-30, 30), st.floats(-30, 30))
+def test_the_log_odds_are_a_sum(counts: float | None, spans: float, rules: float) -> None:
+    c, s, r = (None if p is None else max(-MOST, min(MOST, p)) for p in (counts, spans, rules))
     assert s is not None
-    expected = -2 + 0.75 * s if c is None else -1 + 0.5 * c + 0.25 * s
-    assert MODEL.logit(Parts(counts, 0.0, spans, None)) == pytest.approx(expected)
+    assert r is not None
+    expected = -2 + 0.75 * s + 0.5 * r if c is None else -1 + 0.5 * c + 0.25 * s + 0.125 * r
+    assert MODEL.logit(Parts(counts, 0.0, spans, rules, False, None)) == pytest.approx(expected)
 
 
-@given(several, attributes, policies, st.floats(-5, 5), st.floats(0, 1, exclude_max=True))
-def test_more_that_is_told_never_lowers_the_score(found: tuple[Attribute, ...], more: Attribute, policy: Policy,
-                                                  counts: float, chance: float) -> None:
+@given(several, rules, attributes, policies, st.floats(-5, 5), st.floats(0, 1, exclude_max=True))
+def test_more_that_is_told_never_lowers_the_score(found: tuple[Attribute, ...], ruled: tuple[Attribute, ...],
+                                                  more: Attribute, policy: Policy, counts: float,
+                                                  chance: float) -> None:
     for model in (MODEL, combined()):
-        before = score(answer(*found, counts=counts), policy, model).logit
+        before = score(answer(*found, ruled=ruled, counts=counts), policy, model).logit
         likelier = tuple(replace(a, probability=max(a.probability, chance)) for a in found)
-        for after in (answer(*found, more, counts=counts), answer(*likelier, counts=counts),
-                      answer(*found, counts=counts + 1)):
+        firm = replace(more, probability=1.0)
+        for after in (answer(*found, more, ruled=ruled, counts=counts), answer(*likelier, ruled=ruled, counts=counts),
+                      answer(*found, ruled=(*ruled, firm), counts=counts),
+                      answer(*found, ruled=ruled, counts=counts + 1)):
             assert score(after, policy, model).logit >= before - 1e-9
 
 
-@given(several, policies, st.floats(-5, 5))
-def test_parts(found: tuple[Attribute, ...], policy: Policy, counts: float) -> None:
-    read = answer(*found, counts=counts)
+@given(several, rules, policies, st.floats(-5, 5))
+def test_parts(found: tuple[Attribute, ...], ruled: tuple[Attribute, ...], policy: Policy, counts: float) -> None:
+    read = answer(*found, ruled=ruled, counts=counts)
     made = parts(read, policy)
     spans, best = made.spans, made.best
     assert (made.text is not None) == (policy.rule == "identifying" and policy.cluster <= 4)
-    assert made.counted == (inf if made.text is None else max(made.text, -MOST))
+    assert made.rules == score_evidence(ruled, policy, fitted()).logit
+    assert made.counted == (inf if made.sure or made.text is None else max(made.text, -MOST))
     mine: dict[str, list[Attribute]] = {}
     for a in found:
         if a.subject in policy.subjects and a.kind in policy.counted:
@@ -161,9 +171,10 @@ def test_parts(found: tuple[Attribute, ...], policy: Policy, counts: float) -> N
 def test_the_count_is_left_out_where_it_counts_something_else(changed: dict[str, Any], there: bool) -> None:
     policy = replace(POLICY, **changed)
     made = parts(answer(counts=HIGH), policy)
+    spans, odds = made.spans, made.rules
     assert made.text == (HIGH if there else None)
     assert score(answer(counts=HIGH), policy, MODEL).logit == pytest.approx(
-        -1 + 0.5 * HIGH + 0.25 * made.spans if there else -2 + 0.75 * made.spans)
+        -1 + 0.5 * HIGH + 0.25 * spans + 0.125 * odds if there else -2 + 0.75 * spans + 0.5 * odds)
 
 
 def test_the_count_is_left_out_where_rules_decide_whose_it_is() -> None:
@@ -199,6 +210,33 @@ def test_what_can_be_inferred_flags_where_the_policy_says_so(inferred: bool) -> 
     assert shown.inferred == (("occupation",) if inferred else ())
 
 
+def test_a_cluster_of_the_rules_alone_is_shown() -> None:
+    policy = replace(POLICY, inferred=False)
+    mine = tuple(said(kind, person="p1", probability=1.0) for kind in ("age", "place"))
+    found = score(answer(said("age"), ruled=mine, counts=HIGH), policy, MODEL)
+    assert found.flags(0)
+    assert found.best is not None
+    assert found.best.person == "p1"
+    assert [e.type for e in found.listed()] == ["age", "place"]
+    for ruled, person in ((mine, "p1"), (tuple(replace(a, weak=True) for a in mine), "r1")):  # sure, and not
+        two = score(answer(said("age"), said("family"), ruled=ruled, counts=HIGH), policy, MODEL)
+        assert two.best is not None
+        assert two.best.person == person
+
+
+def test_rules_that_are_sure_decide() -> None:
+    """Whatever the reader counts, unless it gives the same attributes to several people."""
+    mine = tuple(replace(said(kind, person="p1", probability=1.0), start=k, end=k + 1)
+                 for k, kind in enumerate(("age", "place")))
+    read = tuple(replace(a, person="r1", probability=0.9) for a in mine)
+    apart = (read[0], replace(read[1], person="r2"))
+    for attributes, sure in (((), True), (read, True), (apart, False), ((*apart, replace(mine[1], person="r1",
+                                                                                         value="w")), True)):
+        made = parts(answer(*attributes, ruled=mine, counts=LOW, held={("r1", "third"): LOW}), POLICY)
+        assert (made.sure, made.counted) == (sure, inf if sure else LOW)
+        assert score(answer(*attributes, ruled=mine, counts=LOW), POLICY, MODEL).flags(0, 0) == sure
+
+
 def test_the_count_of_one_person_may_flag() -> None:
     read = answer(said("age"), said("place"), counts=LOW, held={("r1", "third"): 1.0, ("r2", "public"): HIGH})
     assert parts(read, POLICY).counted == 1.0
@@ -206,9 +244,10 @@ def test_the_count_of_one_person_may_flag() -> None:
     assert parts(answer(said("age"), said("place"), counts=2.0, held={("r1", "third"): 1.0}), POLICY).counted == 2.0
 
 
-@given(several, st.floats(-5, 30), st.sampled_from(["identifying", "paper"]))
-def test_nobody_s_attributes_are_never_flagged(found: tuple[Attribute, ...], counts: float, rule: str) -> None:
-    told = score(answer(*found, counts=counts, inferred=dict.fromkeys(IDENTIFYING, 1.0)),
+@given(several, rules, st.floats(-5, 30), st.sampled_from(["identifying", "paper"]))
+def test_nobody_s_attributes_are_never_flagged(found: tuple[Attribute, ...], ruled: tuple[Attribute, ...],
+                                               counts: float, rule: str) -> None:
+    told = score(answer(*found, ruled=ruled, counts=counts, inferred=dict.fromkeys(IDENTIFYING, 1.0)),
                  replace(POLICY, subjects=(), rule=rule), MODEL)
     assert not told.flags(-1e9)
     assert (told.best, told.inferred) == (None, ())

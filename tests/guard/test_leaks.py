@@ -132,7 +132,7 @@ class Quoting:
 
 
 @pytest.mark.usefixtures("watched")
-@pytest.mark.parametrize("part", ["render", "find_direct", "guess_language", "find_evidence", "packaged",
+@pytest.mark.parametrize("part", ["render", "direct_of", "guess_language", "find_evidence", "packaged",
                                   "attributes_of", "merged", "parts", "score", "score_evidence", "probability",
                                   "request_of", "findings_of", "decide", "find_probe", "recogniser",
                                   "tagger"])

@@ -1,121 +1,147 @@
-"""Intervals cover what they say, by predicted size and number of attributes; calibration repeats the fit in small."""
+"""Intervals cover what they say, by fitted rows and number of attributes; calibration repeats the fit in small."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
 from discreet.core.types import FloatArray, IntArray
-from discreet.population.calibration import calibrate, conformal_quantile
-from discreet.population.columns import Column
-from discreet.population.fit import (
-    Clusters,
-    calibration_share,
-    choose,
-    fit_population,
-    random_clusters,
-    recipe,
-    residuals,
-    true_sizes,
+from discreet.population.calibration import (
+    ERRORS,
+    Calibration,
+    Range,
+    calibrate,
+    error_weights,
+    fitted_rows,
+    normal_cdf,
+    normal_errors,
+    people_of,
+    poisson_cdf,
+    widened,
 )
 
+EXACT: FloatArray = (ERRORS == 0).astype(np.float64)
 
-def made(n: int, seed: int) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Predictions that are worse for small groups and for more attributes, and biased."""
+
+def inside(true: FloatArray, ranges: list[Range]) -> tuple[float, float]:
+    """Shares of `true` in the 80 and in the 95% intervals."""
+    low80, high80 = np.array([one.interval80 for one in ranges]).T
+    low95, high95 = np.array([one.interval95 for one in ranges]).T
+    return float(np.mean((low80 <= true) & (true <= high80))), float(np.mean((low95 <= true) & (true <= high95)))
+
+
+def made(n: int, seed: int, people: float) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """Shares by a model of 1,000 rows that errs by rows and attributes, others who are counted of so many people, and
+    attributes."""
     rng = np.random.default_rng(seed)
-    number = rng.integers(1, 7, n)
-    log = rng.uniform(0, 10, n)
-    error = rng.normal(0.2, 0.05 + 0.1 * number + 0.5 * np.exp(-log), n)
-    return np.exp(log), np.maximum(1, np.exp(log + error)), number
+    number, shares = rng.integers(1, 7, n), np.exp(rng.uniform(-10, -0.7, n))
+    spread = 0.02 * number + np.sqrt((1 - shares) / (1 + 1000 * shares))
+    true = np.minimum(shares * np.exp(rng.normal(0.1, spread)), 0.9)
+    return shares, rng.binomial(round(people), true).astype(np.float64), np.full(n, people), number
 
 
-def test_intervals_cover_by_predicted_size_and_number_of_attributes() -> None:
-    calibration = calibrate(*made(40_000, 0))
-    predicted, true, number = made(20_000, 1)
-    low95, low80, middle, high80, high95 = calibration.many(predicted, number).T
-    sizes = [(predicted > a) & (predicted <= 10 * a) for a in (1, 10, 100, 1000)]
+@pytest.mark.parametrize("people", [1000.0, 1e6])
+def test_intervals_cover_by_rows_and_attributes_in_populations_of_other_sizes(people: float) -> None:
+    calibration = calibrate(*made(40_000, 0, 1000.0), 1000)
+    shares, others, _, number = made(5000, 1, people)
+    rows = fitted_rows(shares, 1000)
+    ranges = [people_of(calibration.at(row, k), people * share)
+              for row, share, k in zip(rows, shares, number, strict=True)]
+    sizes = [(rows > a) & (rows <= b) for a, b in ((0.3, 3), (3, 30), (30, 400))]
     for part in [*(number == k for k in range(1, 7)), *sizes]:
-        assert np.mean(((low80 <= true) & (true <= high80))[part]) == pytest.approx(0.8, abs=0.04)
-        assert np.mean(((low95 <= true) & (true <= high95))[part]) == pytest.approx(0.95, abs=0.02)
-    assert np.median(np.log(true / middle)) == pytest.approx(0, abs=0.02)
+        held80, held95 = inside(1 + others[part], [ranges[at] for at in np.flatnonzero(part)])
+        assert 0.75 <= held80 <= 0.92
+        assert 0.92 <= held95 <= 0.99
+    middle = np.array([one.estimate for one in ranges])[rows > 3]
+    assert np.median(np.log((1 + others[rows > 3]) / middle)) == pytest.approx(0, abs=0.05)
 
 
-def test_where_most_groups_are_one_person_intervals_do_not_hold_more_than_they_say() -> None:
-    def few(seed: int) -> tuple[FloatArray, FloatArray, IntArray]:
-        rng = np.random.default_rng(seed)
-        predicted: FloatArray = np.exp(rng.uniform(-4, 1, 20_000))
-        true: FloatArray = 1.0 + rng.poisson(predicted * rng.gamma(1, 3, 20_000)).astype(np.float64)
-        return predicted, true, np.full(20_000, 3, dtype=np.int64)
-
-    predicted, true, number = few(1)
-    low95, low80, _, high80, high95 = calibrate(*few(0)).many(predicted, number).T
-    part = predicted > 0.3  # Below, more than four of five are one person, and no interval can hold fewer.
-    assert np.mean(((low80 <= true) & (true <= high80))[part]) == pytest.approx(0.8, abs=0.04)
-    assert np.mean(((low95 <= true) & (true <= high95))[part]) == pytest.approx(0.95, abs=0.02)
-    assert (low80[~part] == 1).all()
-
-
-def test_one_count_is_calibrated_as_many_are_and_never_below_one_person() -> None:
-    calibration = calibrate(*made(5000, 2))
-    for size, number in [(0.001, 2), (3.0, 9), (1e8, 1)]:
-        one = calibration.at(size, number)
-        many = calibration.many(np.array([size]), np.array([number]))[0]
-        (a, e), (b, d) = one.interval95, one.interval80
-        assert np.allclose([a, b, one.estimate, d, e], many)
-        assert one.interval95[0] >= 1
+def test_errors_are_the_mixture_that_explains_the_counts_step_by_step() -> None:
+    rng = np.random.default_rng(2)
+    shares, outside = np.exp(rng.uniform(-4, -1, 60)), np.full(60, 90.0)
+    others = rng.binomial(90, np.minimum(2 * shares, 1)).astype(np.float64)
+    weights = list(error_weights(shares, others, outside, steps=0))
+    assert weights == pytest.approx(list(normal_errors(1.5)))
+    for steps in (1, 2):
+        posteriors = []
+        for share, count in zip(shares, others, strict=True):
+            true = [min(share * math.exp(r), 1 - 1e-9) for r in ERRORS]
+            joint = [weight * q**count * (1 - q) ** (90 - count) for weight, q in zip(weights, true, strict=True)]
+            posteriors.append([one / sum(joint) for one in joint])
+        weights = [sum(column) / len(shares) for column in zip(*posteriors, strict=True)]
+        np.testing.assert_allclose(error_weights(shares, others, outside, steps=steps), weights, atol=1e-9)
+    assert error_weights(shares, others, outside) @ ERRORS == pytest.approx(math.log(2), abs=0.1)
 
 
-def test_quantiles_have_the_finite_sample_correction() -> None:
-    values = np.arange(1.0, 100.0)
-    assert (conformal_quantile(values, 0.975), conformal_quantile(values, 0.025)) == (98, 2)
-    assert (conformal_quantile(values, 0.9), conformal_quantile(values, 0.5)) == (90, 50)
-    with pytest.raises(ValueError, match="at least 40"):
-        calibrate(values[:20], values[:20], np.ones(20, int))
+def test_counts_that_tell_nothing_leave_the_errors_wide() -> None:
+    weights = error_weights(np.full(500, 1e-7), np.zeros(500), np.full(500, 1000.0))
+    np.testing.assert_allclose(weights, normal_errors(1.5), atol=0.002)
 
 
-def test_true_sizes_count_rows_and_clusters_have_the_asked_numbers() -> None:
-    rng = np.random.default_rng(3)
-    codes = rng.integers(0, 3, (500, 4))
-    asked = random_clusters(np.arange(100, 200), 4, 300, rng)
-    assert ((asked.rows >= 100) & (asked.rows < 200)).all()
-    assert set(asked.used.sum(1)) == {2, 3, 4}
-    slow = [np.all(codes[:, used] == codes[row, used], 1).sum()
-            for row, used in zip(asked.rows, asked.used, strict=True)]
-    np.testing.assert_array_equal(true_sizes(codes, asked), slow)
-    none = Clusters(np.array([0]), np.zeros((1, 4), bool))
-    assert true_sizes(codes, none)[0] == 500
+@pytest.mark.parametrize("mean", [0.05, 0.7, 4.0, 40.0, 3000.0])
+def test_people_without_error_of_the_model_are_one_and_a_poisson_number(mean: float) -> None:
+    drawn = 1 + np.random.default_rng(3).poisson(mean, 20_000)
+    found = people_of(EXACT, mean)
+    held80, held95 = inside(drawn.astype(np.float64), [found] * len(drawn))
+    assert held80 >= 0.77
+    assert held95 >= 0.94
+    assert abs(found.estimate - np.median(drawn)) <= 1 + 0.02 * mean
+    assert found.interval95[1] <= np.quantile(drawn, 0.995) + 1
+    assert people_of(EXACT, mean, 10.0).estimate == pytest.approx(found.estimate + 10)
 
 
-def test_calibration_is_as_far_from_its_population_as_the_table() -> None:
-    assert calibration_share(300_000, 260e6) == pytest.approx(300_000 / 260e6)
-    assert calibration_share(3_000_000, 6e9) == 1 / 1000
-    assert calibration_share(300_000, 3e6) == pytest.approx(0.1)
-    assert calibration_share(5_000, 5e6) == 100 / 5000
-    assert calibration_share(5_000, 5_000) == 1
-    small, large = recipe(1000), recipe(300_000)
-    assert (small.classes, small.fits, small.prior, small.width) == (32, 16, 3, 3)
-    assert large.classes > 300
-    assert large.prior < small.prior
+def test_the_poisson_and_normal_distribution_functions() -> None:
+    for z in (-4.0, -1.96, -0.3, 0.0, 1.2816, 3.0):
+        assert normal_cdf(np.array(z)) == pytest.approx(0.5 * math.erfc(-z / math.sqrt(2)), abs=1e-6)
+    for mean in (0.01, 0.3, 1.0, 5.0, 60.0):
+        exact = np.cumsum([math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(120)])
+        np.testing.assert_allclose(poisson_cdf(np.arange(120.0), np.array(mean)), exact, atol=0.02)
 
 
-def test_ages_are_smoothed_and_codes_that_are_numbers_are_not() -> None:
-    rng = np.random.default_rng(5)
-    age = np.clip(rng.normal(45, 15, 800).round(), 0, 89).astype(np.int64)
-    code = rng.choice(np.arange(0, 90, 7), 800)
-    columns = [Column("age", tuple(map(str, range(90))), ordered=True),
-               Column("code", tuple(map(str, range(90))), ordered=True)]
-    assert choose(np.column_stack([age, code]), np.ones(800), columns, rng).smoothed == {"age"}
+def test_widened_errors_have_both_variances_and_keep_their_sum() -> None:
+    once = normal_errors(0.5)
+    both = widened(once, 1.2)
+    assert both.sum() == pytest.approx(1)
+    assert both @ ERRORS**2 == pytest.approx(once @ ERRORS**2 + 1.2**2, rel=0.02)
+    assert widened(once, 0) is once
+    assert widened(EXACT, 0.3) @ ERRORS**2 == pytest.approx(0.09, rel=0.02)
 
 
-def test_dependence_asks_for_more_classes_and_a_whole_table_is_its_own_population() -> None:
+def test_a_calibration_is_interpolated_between_its_bins_and_kept_beyond_them() -> None:
+    few, many = normal_errors(2.0), normal_errors(0.1)
+    calibration = Calibration(np.log(np.tile([1.0, 100.0], (6, 1))), np.tile([few, many], (6, 1, 1)))
+    np.testing.assert_allclose(calibration.at(0.001, 2), few)
+    np.testing.assert_allclose(calibration.at(1e6, 9), many)
+    np.testing.assert_allclose(calibration.at(50.0, 9, sampled=False), calibration.at(50.0, 3, sampled=False))
+    np.testing.assert_allclose(calibration.at(10.0, 1), (few + many) / 2)
+    one = Calibration(calibration.rows[:, :1], calibration.weights[:, :1])
+    np.testing.assert_allclose(one.at(50.0, 3), few)
+
+
+def test_a_share_is_known_no_better_than_its_rows_tell() -> None:
+    sharp = Calibration(np.zeros((6, 1)), np.tile(normal_errors(0.01), (6, 1, 1)))
+    for rows in (50.0, 400.0):
+        low, high = np.interp((0.025, 0.975), np.cumsum(sharp.at(rows, 2)), ERRORS)
+        assert (high - low) / 3.92 == pytest.approx(rows**-0.5, rel=0.1)
+        np.testing.assert_allclose(sharp.at(rows, 2, sampled=False), normal_errors(0.01))
+    np.testing.assert_allclose(sharp.at(5.0, 2), normal_errors(0.01))
+
+
+def test_bins_are_wide_where_clusters_are_few_kinds() -> None:
+    shares = np.repeat([0.1, 0.101, 0.102], 1000)
+    made_bins = calibrate(shares, np.full(3000, 10.0), np.full(3000, 100.0), np.full(3000, 2), 100)
+    assert made_bins.rows.shape == (6, 1)
+
+
+def test_fitted_rows_are_one_over_the_variance_of_a_log_share() -> None:
     rng = np.random.default_rng(4)
-    group = rng.integers(0, 6, 3000)
-    codes = np.column_stack([np.where(rng.random(3000) < 0.9, group, rng.integers(0, 6, 3000)) for _ in range(4)])
-    columns = [Column(name, tuple("abcdef")) for name in "wxyz"]
-    chosen = choose(codes, np.ones(3000), columns, rng, (0.05, 0.5))
-    assert (chosen.factor, sorted(chosen.tried)) == (0.5, [2, 23])
-    fitted = fit_population(codes, np.ones(3000), columns, rng, source="made up", year="2000", factor=0.5)
-    assert (fitted.people, fitted.rows) == (3000, 3000)
-    left = residuals(codes, columns, 1 / 10, rng, factor=0.5, fits=2, clusters=500, least=2)
-    assert np.median(np.abs(np.log(left.true / left.predicted))) < np.log(1.5)
-    assert left.attributes.min() == 2
+    for share in (0.1, 0.6):
+        logs = np.log(rng.binomial(2000, share, 40_000) / 2000)
+        assert fitted_rows(np.array(share), 2000) == pytest.approx(1 / logs.var(), rel=0.05)
+
+
+def test_too_few_clusters_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least 40"):
+        calibrate(np.ones(20), np.ones(20), np.ones(20), np.ones(20, int), 1)

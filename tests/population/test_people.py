@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.population.standin import StandIn
 
 from discreet import Guard
+from discreet.cli.meter import lines
 from discreet.population.count import Count
 from discreet.population.people import detailed, measure, values_of
 
@@ -31,6 +33,41 @@ def test_a_column_that_a_population_does_not_have_is_dropped_and_makes_a_bound()
     people = one.people()
     assert (people.used, people.dropped, people.upper_bound) == (("age", "occupation"), ("family",), True)
     assert detailed(one, STANDIN)["dropped"] == [{"class": "family", "why": "not in this population"}]
+
+
+class Changed(StandIn):
+    """The same with something else in every count."""
+
+    def __init__(self, **change: Any) -> None:
+        super().__init__()
+        self.change = change
+
+    def count(self, cluster: Any) -> Count:
+        return replace(super().count(cluster), **self.change)
+
+
+def test_an_origin_in_a_place_is_never_said_to_be_at_most_so_many() -> None:
+    text = "The patient is a 52-year-old black locksmith from Omaha with two children."
+    (plain,) = of(text, StandIn())
+    (one,) = of(text, Changed(upper_bound=False, origin_by_place=True))
+    assert plain.people().sentence().startswith("at most about")
+    assert one.people().sentence().startswith("about")
+    shown = detailed(one, STANDIN)
+    assert (shown["origin_by_place"], shown["upper_bound"]) == (True, False)
+    assert shown["dropped"]
+    printed = "\n".join(lines({"people": [shown]}))
+    assert "upper bound" not in printed
+    assert printed.endswith("Place is taken as independent of origin, which it is not: the number may be far larger or "
+                            "smaller, and the interval is as wide.")
+
+
+def test_a_value_that_no_row_has_is_counted_and_said() -> None:
+    (one,) = of("The patient is a 52-year-old lawyer.", Changed(unseen=("occupation",)))
+    assert not one.upper_bound
+    shown = detailed(one, STANDIN)
+    assert shown["unseen"] == [{"class": "occupation",
+                                "why": "no row of the table has this value: counted as under one row"}]
+    assert "  unseen        occupation: no row of the table has this value" in "\n".join(lines({"people": [shown]}))
 
 
 SINGLED_OUT = "The patient, 52, is the only gay lawyer from Omaha. Exercise helps everybody."

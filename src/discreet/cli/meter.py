@@ -13,6 +13,7 @@ from discreet.cli.output import Output
 from discreet.core.errors import UsageError
 from discreet.core.numbers import counted, printable
 from discreet.core.records import rounded
+from discreet.population.count import ORIGIN_BY_PLACE, PLACE_INDEPENDENT
 from discreet.text.doc import Doc
 from discreet.text.language import guess_language
 from discreet.text.render import render
@@ -81,7 +82,7 @@ def lines(record: dict[str, Any], words: list[dict[str, str]] | None = None, *, 
             narrows = one["estimate"] is not None and use["narrows"] is not None
             leaves = f": leaves 1 in {_share(use['narrows'])}" if narrows else ""
             yield f"  {'found  ' if one['estimate'] is None else 'counted'}       {use['class']}{column}{value}{leaves}"
-        for heading in ("widened", "dropped", "unknown"):
+        for heading in ("widened", "dropped", "unknown", "unseen"):
             for left in one[heading]:
                 yield f"  {heading:<12}  {left['class']}: {left['why']}"
         if one["not_counted"]:
@@ -95,8 +96,8 @@ def lines(record: dict[str, Any], words: list[dict[str, str]] | None = None, *, 
             yield "  Something that is said is not in the count, so that fewer may fit: it is an upper bound."
         for gain in one["advice"]:
             yield f"  advice        {gain['class']} {gain['change']}: about {rounded(gain['estimate']):,} would fit"
-        place = " Place is taken as independent of the rest." if one["place_is_independent"] else ""
-        yield f"  Counted in: {one['source']}, {one['year']}.{place}"
+        place = ORIGIN_BY_PLACE if one["origin_by_place"] else PLACE_INDEPENDENT
+        yield f"  Counted in: {one['source']}, {one['year']}.{' ' + place if one['place_is_independent'] else ''}"
 
 
 def _share(narrows: float) -> str:

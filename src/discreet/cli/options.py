@@ -113,6 +113,8 @@ class ByGuard:
         "DIR", "The fitted guard in this folder, which 'discreet guard fit' made.")] = None
     domain: Annotated[str | None, option("D", "The rules, under the policy of this domain: " + DOMAINS)] = None
     no_reader: NoReader = False
+    spacy: Annotated[str | None, option("NAME", "Let a spaCy pipeline such as en_core_web_sm read along, by the name "
+                                        "of its package or its folder: its named entities add weak evidence.")] = None
 
     def load(self, *, audience: str | None = None, policy: Path | None = None, point: str | None = None,
              discriminator: str | None = None) -> discreet.Guard:
@@ -123,9 +125,10 @@ class ByGuard:
             if discriminator is not None:
                 raise UsageError("--discriminator belongs to a fitted guard; expected --guard DIR with it")
             return discreet.Guard(policy_of(self.domain, audience, policy), point=point,
-                                  reader=False if self.no_reader else None)
+                                  reader=False if self.no_reader else None, spacy=self.spacy)
         found = discreet.Guard.load(self.guard, policy=policy, audience=audience, point=point,
-                                   discriminator=discriminator, reader=False if self.no_reader else None)
+                                   discriminator=discriminator, reader=False if self.no_reader else None,
+                                   spacy=self.spacy)
         fitted = found.policy.domain
         if self.domain is not None and (given := lib.domains.load_domain(self.domain)) != fitted:
             how = "with other files" if given.name == fitted.name else "the only one that it judges"

@@ -17,8 +17,7 @@ Code = Literal["ok", "privacy/direct", "privacy/contextual", "privacy/verbatim",
 Origin = Literal["user", "retrieved", "tool", "system", "answer", "unknown"]
 UserMessages = Literal["auto", "words", "prompt"]
 Asker = Literal["unknown", "self"]
-Subject = Literal["third", "speaker", "asker", "public", "staff", "historic", "hypothetical", "fictional", "cohort",
-                  "nobody"]
+Subject = Literal["third", "speaker", "asker", "public", "cohort", "nobody"]
 
 CODES: dict[Layer, Code] = {"direct": "privacy/direct", "contextual": "privacy/contextual",
                             "verbatim": "privacy/verbatim"}
@@ -26,10 +25,7 @@ CODES: dict[Layer, Code] = {"direct": "privacy/direct", "contextual": "privacy/c
 ACTIONS: tuple[Action, ...] = ("safe", "flag", "abstain", "failed")
 ORIGINS: tuple[Origin, ...] = ("user", "retrieved", "tool", "system", "answer", "unknown")
 USER_MESSAGES: tuple[UserMessages, ...] = ("auto", "words", "prompt")
-SUBJECTS: tuple[Subject, ...] = get_args(Subject)
-PERSONS: tuple[Subject, ...] = ("third", "public", "staff", "historic", "hypothetical", "fictional")
-"""The subjects who are individuals of whom a text tells: private, public in a public role, staff in a professional
-role, historic or of a published case, hypothetical, fictional."""
+SUBJECTS: tuple[Subject, ...] = ("third", "speaker", "asker", "public", "cohort", "nobody")
 
 
 def plain(value: Any) -> Any:

@@ -112,6 +112,11 @@ class Prepared:
     _rewrites: tuple[Rewrite, ...] = field(default=(), repr=False)
     beyond: bool = False
 
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether offsets of the text may be others in the original."""
+        return bool(self._rewrites)
+
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Offsets into `text` to offsets into `original`; the span covers all that `text[start:end]` came from.
 

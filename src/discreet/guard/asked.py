@@ -16,13 +16,12 @@ from importlib.resources import files
 
 from discreet.guard.policy import Policy
 from discreet.text.consent import Spoken, speaks_of_theirs
-from discreet.text.direct.detect import find_direct
-from discreet.text.doc import Doc
+from discreet.text.direct.detect import direct_of
+from discreet.text.doc import Docs
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.bind import find_evidence
 from discreet.text.facts import fact_words
 from discreet.text.record import Fact, shared
-from discreet.text.render import render
 from discreet.text.resources import patterns
 
 _LONGEST = 20_000
@@ -58,8 +57,9 @@ def fitted() -> Logistic:
 class Records:
     """The retrieved texts of a request in which rules find somebody."""
 
-    def __init__(self, texts: Collection[str], policy: Policy) -> None:
+    def __init__(self, texts: Collection[str], policy: Policy, docs: Docs | None = None) -> None:
         self._texts, self._policy = [text for text in texts if len(text) <= _LONGEST], policy
+        self._docs = Docs() if docs is None else docs
 
     @cached_property
     def words(self) -> dict[str, frozenset[str]]:
@@ -69,21 +69,23 @@ class Records:
     @cached_property
     def texts(self) -> dict[str, frozenset[str]]:
         """Those that describe somebody, with their words of facts that no other retrieved text has."""
-        return {text: own - frozenset(w for other, ws in self.words.items() if other != text for w in ws)
-                for text, own in self.words.items() if self._describes(text)}
+        return {text: self.only_in(text) for text in self.words if self._describes(text)}
+
+    def only_in(self, text: str) -> frozenset[str]:
+        """The words of facts of a text that no other one has."""
+        return self.words[text] - frozenset(w for other, ws in self.words.items() if other != text for w in ws)
 
     def _describes(self, text: str) -> bool:
-        doc = Doc(render(text))
-        return bool(find_direct(doc.prepared)) or any(
+        doc = self._docs[text]
+        return bool(direct_of(doc)) or any(
             a.subject == "third" and a.kind in self._policy.counted for a in find_evidence(doc, self._policy.domain))
 
     def nearest(self, asked: frozenset[str], facts: Collection[Fact]) -> tuple[str, int, int] | None:
-        """The text that shares most with a message, and how many facts and words it shares; None without any."""
-        near = [(shared(facts, text), len(asked & self.words[text]), text) for text in self.texts]
-        if not near:
-            return None
-        told, words, text = max(near)
-        return text, told, words
+        """The text that shares most with a message, of those that describe somebody, and how many facts and words it
+        shares; None without any."""
+        near = sorted(((shared(facts, text), len(asked & words), text) for text, words in self.words.items()),
+                      reverse=True)
+        return next(((text, told, words) for told, words, text in near if self._describes(text)), None)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def features(spoken: Spoken, facts: Collection[Fact], cues: Cues, records: Recor
     near = records.nearest(spoken.words, facts)
     of_record = (0.0,) * 6
     if near is not None:
-        new = (records.texts[near[0]] - spoken.words) & cues.words
+        new = (records.only_in(near[0]) - spoken.words) & cues.words
         of_record = (min(near[1], 5) / 5, min(near[2], 8) / 8, *_new(new, cues), 1.0)
     classes = min(len({kind for kind, _ in facts}), 5) / 5
     return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), _speaks(spoken), classes)
@@ -129,14 +131,10 @@ def features(spoken: Spoken, facts: Collection[Fact], cues: Cues, records: Recor
 def most(spoken: Spoken, cues: Cues, records: Records, *, sure: bool, another: bool) -> tuple[float, ...]:
     """Features beyond whose log-odds no facts and no records among these texts come: nothing need be read for them."""
     words = records.words.values()
-    weights = dict(zip(FEATURES, fitted().weights, strict=True))
     new = (frozenset[str]().union(*words) - spoken.words) & cues.words
     shown = max((len(spoken.words & one) for one in words), default=0)
-    of_record = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), float(bool(words)))
-    # What facts and records could add; where they could only take away, nothing.
-    of_record = tuple(v if weights[name] > 0 else 0.0 for name, v in zip(FEATURES, of_record, strict=False))
-    classes = float(weights["classes"] > 0)
-    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), _speaks(spoken), classes)
+    of_record = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), 0.0)
+    return (*of_record, *cues.values, *_of_message(spoken, cues, sure), float(another), _speaks(spoken), 1.0)
 
 
 def _speaks(spoken: Spoken) -> float:

@@ -329,8 +329,9 @@ def _score(guard: Guard, known: Known) -> EvidenceScore:
     facts = [Attribute(kind, " ".join(sorted(w.hex() for w in f.words)), known.subject, "known", k, k + 1, "", f.weak,
                        f.probability) for k, (f, kind) in enumerate(zip(known.facts, kinds, strict=True))]
     read = tuple(a for a, f in zip(facts, known.facts, strict=True) if not f.ruled)
+    ruled = tuple(a for a, f in zip(facts, known.facts, strict=True) if f.ruled) if guard.reader else read
     if isinstance(guard.rules, Combined):
-        return score(Shown(read), guard.policy, guard.rules)
+        return score(Shown(read, ruled), guard.policy, guard.rules)
     return score_evidence(read, guard.policy, guard.rules)
 
 

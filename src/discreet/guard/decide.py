@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.core.records import PERSONS, Action, Cause, Evidence, Layer, Reason, Verdict
+from discreet.core.records import Action, Cause, Evidence, Layer, Reason, Verdict
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Finding, Reading
 from discreet.guard.score import EvidenceScore, probability
@@ -193,27 +193,22 @@ def _of_evidence(cause: Cause, found: EvidenceScore, at: Thresholds, policy: Pol
                   at.flags, at.point)
 
 
-_SETTLED = frozenset({"asker", *PERSONS[1:]})
-"""Subjects that explain why a text speaks of a person."""
-
-
 def suppressed_by_subject(attributes: Iterable[Attribute], policy: Policy) -> str | None:
     """Why a contextual flag by δ does not stand, or None where it does.
 
     An embedding sees that a text speaks of a person, not whose record that is. So such a flag does not stand where the
     policy counts nobody's attributes (a clinician who reads about their own patient), nor where evidence finds as many
-    distinct attributes that count as make a cluster, and every one belongs to the asker or to somebody who is not
-    private (or speaks of a cohort). What is said of a cohort, or one attribute that the user said too, does not
-    explain the rest.
+    distinct attributes that count as make a cluster, and every one belongs to the asker or a public person (or speaks
+    of a cohort). What is said of a cohort, or one attribute that the user said too, does not explain the rest.
     """
     if not policy.subjects:
         return "the policy counts nobody's attributes"
     found = {(a.kind, a.value, a.subject) for a in attributes if a.kind in policy.counted}
     subjects = {subject for _, _, subject in found}
-    settled = subjects & _SETTLED
-    spared = subjects <= (_SETTLED | {"cohort"}) - set(policy.subjects)
+    settled = subjects & {"asker", "public"}
+    spared = subjects <= {"asker", "public", "cohort"} - set(policy.subjects)
     if spared and len({(kind, value) for kind, value, subject in found if subject in settled}) >= policy.cluster:
-        return f"every attribute belongs to the {', '.join(sorted(settled))}: already said by the user, or not private"
+        return f"every attribute belongs to the {', '.join(sorted(settled))}: already said by the user, or public"
     return None
 
 

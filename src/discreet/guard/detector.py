@@ -40,7 +40,7 @@ user had said."""
 class Rows:
     """What is scored of n answers: `features` (m, dim), a row for each chunk, whose answer `owner` (m,) says, ascending
     from 0, and the `evidence` (n, k) of each whole answer; where the learned reader read along, its `vectors`
-    (n, v) and the log-odds `odds` (n, 2) that the calibrated score adds up."""
+    (n, v) and the log-odds `odds` (n, 3) that the calibrated score adds up."""
 
     features: NDArray[np.float32] = field(repr=False)
     owner: NDArray[np.intp] = field(repr=False)
@@ -217,4 +217,4 @@ def rows_of(fusion: Fusion, evidence: EvidenceEncoder, reads: Sequence[Reading],
         raise UsageError("the guard was fitted with the learned reader, which has not read the answer; expected "
                          "reader=True")
     return Rows(joined, owner, evidence.rows(readings), np.array(seen, dtype=np.float32),
-                np.array([odds(read, counted) for read in reads], dtype=np.float64).reshape(-1, 2))
+                np.array([odds(read, counted) for read in reads], dtype=np.float64).reshape(-1, 3))

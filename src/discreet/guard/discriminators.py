@@ -118,8 +118,8 @@ class BothLogistic(LogisticRegression):
 
 
 class OddsLogistic(LogisticRegression):
-    """The calibrated score fitted again: logistic regression on the log-odds of the learned reader's count and of
-    its spans."""
+    """The calibrated score fitted again: logistic regression on the log-odds of the learned reader's count, of its
+    spans and of the rules."""
 
     kind = "odds+logistic"
     reads = "odds"
@@ -225,7 +225,7 @@ def _fit(name: str, rows: NDArray[Any], labels: IntArray, **options: Any) -> Any
 
 
 def given(reads: Reads, features: NDArray[Any], evidence: NDArray[Any], odds: NDArray[Any] | None) -> NDArray[Any]:
-    """What a discriminator reads of rows with features (n, d), evidence (n, k) and log-odds (n, 2).
+    """What a discriminator reads of rows with features (n, d), evidence (n, k) and log-odds (n, 3).
 
     Raises UsageError where it reads log-odds and the learned reader did not read along.
     """

@@ -16,12 +16,11 @@ from discreet.domains import DomainLike
 from discreet.guard.asked import Records
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import READER, Finding, Reading, findings_of, read_answer
+from discreet.guard.reading import READER, Finding, Reading, findings_of, identifies, read_answer
 from discreet.guard.score import Combined, EvidenceScore, combined, fitted, score, score_evidence
-from discreet.text.doc import Doc
+from discreet.text.doc import Docs
 from discreet.text.facts import fact_words
 from discreet.text.record import Alone, Read, shared
-from discreet.text.render import render
 
 if TYPE_CHECKING:
     from discreet.guard.conversation import Conversation
@@ -89,6 +88,9 @@ class Guard:
         Whether the learned reader reads along with the rules (`docs/reader.md`), as it does by default: it finds more
         in text of unknown sources, its score is calibrated, and what it is not sure of is an abstention. With a
         detector by default as that was fitted; UsageError where that needs the reader and this is False.
+    spacy : str or Path, optional
+        A spaCy pipeline, such as "en_core_web_sm", by the name of its package or its folder: its named entities are
+        further weak evidence, which only adds. UsageError where it cannot be used, and without the extra `spacy`.
 
     Examples
     --------
@@ -99,7 +101,8 @@ class Guard:
 
     def __init__(self, policy: Policy | DomainLike, *, audience: str | None = None, point: str | None = None,
                  detector: Detector | None = None, second: Second | None = None,
-                 card: Mapping[str, Any] | None = None, reader: bool | None = None) -> None:
+                 card: Mapping[str, Any] | None = None, reader: bool | None = None,
+                 spacy: Path | str | None = None) -> None:
         if not isinstance(policy, Policy):
             policy = Policy.of(policy, audience)
         elif audience not in (None, policy.audience):
@@ -115,6 +118,7 @@ class Guard:
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
         self.reader, self.rules = reader, combined() if reader else fitted()
+        self.pipeline = None if spacy is None else _pipeline(spacy)
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
@@ -152,7 +156,7 @@ class Guard:
     @classmethod
     def load(cls, folder: Path | str, *, policy: Policy | Path | None = None, audience: str | None = None,
              point: str | None = None, discriminator: str | None = None, second: Second | None = None,
-             reader: bool | None = None) -> Guard:
+             reader: bool | None = None, spacy: Path | str | None = None) -> Guard:
         """The fitted guard that was saved in a folder.
 
         `policy` is a policy, or the file of one for `audience`; by default the one that the guard was fitted under, or
@@ -167,7 +171,7 @@ class Guard:
         elif policy is None:
             policy = fitted_under if audience is None else Policy.of(detector.domain, audience)
         return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card,
-                   reader=reader)
+                   reader=reader, spacy=spacy)
 
     def save(self, folder: Path | str) -> None:
         """Write a fitted guard with its policy, whole or not at all. UsageError where it cannot, or was not fitted."""
@@ -257,29 +261,35 @@ class Guard:
 
     def _read(self, answer: Answer) -> Scored:
         """An answer that would be held is read again where all other text of its request describes nobody."""
-        scored = self._scored(answer)
+        docs = Docs()
+        scored = self._scored(answer, docs)
         others = scored.reading.request.others()
         if not others or self._verdict(scored).action == "safe":
             return scored
         alone = self._alone(scored.reading.request, others) if sum(map(len, others)) <= _MOST else None
-        return scored if alone is None else self._scored(answer, alone)
+        return scored if alone is None else self._scored(answer, docs, alone)
 
     def _alone(self, request: Request, others: Sequence[str]) -> Alone | None:
         """What the user tells; None where three facts of it stand in one other text, or where one describes anybody."""
-        said = (Read.of(Doc(render(text)), self.policy.domain, reader=self.reader) for text in request.of("user"))
+        docs = request.docs
+        said = (Read.of(docs[text], self.policy.domain, reader=self.reader) for text in request.of("user"))
         facts = {fact for read in said for fact in read.facts(self.policy.counted)}
-        if any(shared(facts, text) >= _SAME or self._describes(text) for text in others):
+        if any(shared(facts, text) >= _SAME for text in others):
             return None
-        # Where rules find nobody at all in a text, its words are a rule's or a page's.
-        told = Records(others, self.policy).texts
+        # Where rules find nobody at all in a text, its words are a rule's or a page's: such texts are read last.
+        told = Records(others, self.policy, docs).texts
+        if any(self._describes(text, docs) for text in sorted(others, key=lambda text: (text not in told, len(text)))):
+            return None
         return Alone(frozenset(kind for kind, _ in facts), frozenset(w for text in told for w in fact_words(text)))
 
-    def _describes(self, text: str) -> bool:
-        """Whether a text would be held as an answer."""
-        return self._verdict(self._scored(Answer("", text))).action != "safe"
+    def _describes(self, text: str, docs: Docs) -> bool:
+        """Whether a text would be held as an answer. For an identifier it need not be read."""
+        if identifies(text, self.policy, docs):
+            return True
+        return self._verdict(self._scored(Answer("", text), docs)).action != "safe"
 
-    def _scored(self, answer: Answer, alone: Alone | None = None) -> Scored:
-        reading = read_answer(answer, self.policy, reader=self.reader, alone=alone)
+    def _scored(self, answer: Answer, docs: Docs, alone: Alone | None = None) -> Scored:
+        reading = read_answer(answer, self.policy, reader=self.reader, pipeline=self.pipeline, alone=alone, docs=docs)
         found = (score(reading, self.policy, self.rules) if isinstance(self.rules, Combined)
                  else score_evidence(reading.attributes, self.policy, self.rules))
         findings = findings_of(reading, self.policy)
@@ -320,3 +330,9 @@ def answer_of(answer: Answer | str, question: str | None = None) -> Answer:
         raise UsageError("a question was given with an Answer, which holds its own; put it into "
                          "Answer(question=…)")
     return answer
+
+
+def _pipeline(spacy: Path | str) -> Any:
+    from discreet.text.evidence.entities import SpacyPipeline
+
+    return SpacyPipeline(spacy)

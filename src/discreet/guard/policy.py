@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from discreet.core.errors import PolicyError, UsageError, meant
 from discreet.core.files import read_yaml
-from discreet.core.records import PERSONS, SUBJECTS, Subject
+from discreet.core.records import SUBJECTS, Subject
 from discreet.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
 from discreet.domains.domain import POLICY_KEYS
 from discreet.text.direct.detect import known_types
@@ -21,7 +21,7 @@ from discreet.text.quotes import QuoteRule, rule_of
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
 PROBES = ("flag", "abstain", "pass")
-OF_AUDIENCE = ("subjects", "cluster", "fewer_than", "probe", "private_facts_of")
+OF_AUDIENCE = ("subjects", "cluster", "fewer_than", "probe")
 QUOTES = QuoteRule()
 
 
@@ -32,10 +32,8 @@ class Policy:
     Attributes of `subjects` count towards a cluster, which `cluster` of them (at least 1) make where they are bound to
     one person. `fewer_than`, where it is given, flags also where fewer people fit; it lets nothing pass. `probe` says
     what an answer does that tells something of a person whom the question describes: "flag", "abstain" or "pass".
-    Persons of the subjects `private_facts_of` (staff, public) count as private ones do where the answer tells a fact of
-    the domain about them. `names` may be said, each in its role: names of staff, say, as (name, role). `rule` says
-    which classes count: "identifying", those that say who somebody is; "paper", the paper's, shared and of the domain;
-    or the named ones.
+    `names` may be said, each in its role: names of staff, say, as (name, role). `rule` says which classes count:
+    "identifying", those that say who somebody is; "paper", the paper's, shared and of the domain; or the named ones.
     Direct identifiers of `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too.
     `quotes` says what near-verbatim quotes of retrieved passages do.
     """
@@ -54,7 +52,6 @@ class Policy:
     quotes: QuoteRule = QUOTES
     probe: str = "flag"
     names: tuple[tuple[str, str], ...] = ()
-    private_facts_of: tuple[Subject, ...] = ()
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -152,9 +149,6 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     probe = body.get("probe", "flag")
     if probe not in PROBES:
         raise PolicyError(f"{place}: probe must be one of {', '.join(PROBES)}, got {probe!r}")
-    of = body.get("private_facts_of", [])
-    if not isinstance(of, list) or any(one not in PERSONS[1:] for one in of):
-        raise PolicyError(f"{place}: private_facts_of must be a list of some of {', '.join(PERSONS[1:])}; got {of!r}")
     said: Any = data.get("counts", data.get("rule", "identifying"))
     classes = (*domain.shared, *domain.own, *(one for one in ALWAYS if one != "person"))
     listed = isinstance(said, list) and said and all(one in classes for one in said)
@@ -164,7 +158,7 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     return Policy(domain, chosen, data["version"], tuple(subjects), cluster, tuple(said) if listed else said,
                   data.get("point", "conservative"), tuple(data.get("languages", ["en"])),
                   tuple(data.get("allow_direct", [])), data.get("inferred", True), fewer,
-                  rule_of(data.get("quotes", {})), probe, _names(data.get("names", []), where), tuple(of))
+                  rule_of(data.get("quotes", {})), probe, _names(data.get("names", []), where))
 
 
 def _names(listed: object, where: str) -> tuple[tuple[str, str], ...]:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from discreet.core.records import PERSONS, Subject
+from discreet.core.records import Subject
 from discreet.guard.asked import Cues, Records, features, fitted, most
 from discreet.guard.policy import Policy
 from discreet.text.consent import Spoken
-from discreet.text.direct.detect import find_direct
+from discreet.text.direct.detect import direct_of
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Attribute
@@ -30,8 +30,6 @@ _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _AROUND = 3
 """Sentences before a question that may hold the description."""
-_PUBLIC = frozenset({"public", "historic"})
-"""An answer that tells of these alone confirms nothing about anybody private."""
 _SHORT = 80
 """Most words of a paragraph that may ask in any words."""
 _MAY = re.compile(r"\bMay\b(?=[ ,.]*(?:\d|$))|(?<=\d )May\b|(?<=in )May\b")
@@ -53,13 +51,11 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer."""
     if not request.asked or policy.probe == "pass" or not policy.subjects:
         return None
-    persons = {a.subject for a in attributes if a.subject in PERSONS}
-    if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
-        return None
-    records, cues = Records(request.of("retrieved", "tool"), policy), cues_of(doc)
+    records = Records(request.of("retrieved", "tool"), policy, request.docs)
     best: Probe | None = None
     for text, sure in messages(request.asked):
-        found = _probed(Spoken(text), sure, records, cues, attributes, policy, asker=asker, reader=reader)
+        cues = doc.once("cues", lambda: cues_of(doc))
+        found = _probed(Spoken(text, request.docs), sure, records, cues, attributes, policy, asker=asker, reader=reader)
         if found is not None and (best is None or len(found[1]) > len(best.kinds)):
             clauses = telling_clauses(doc) or ((0, len(doc.text)),)
             best = Probe(*found, tuple(doc.prepared.span(*clause) for clause in clauses))
@@ -155,7 +151,11 @@ def declining_clauses(doc: Doc) -> tuple[tuple[int, int], ...]:
     return tuple((begin, end) for begin, end, clause in _clauses(doc) if cues["declines"].search(clause))
 
 
-def _clauses(doc: Doc) -> Iterator[tuple[int, int, str]]:
+def _clauses(doc: Doc) -> tuple[tuple[int, int, str], ...]:
+    return doc.once("clauses", lambda: tuple(_cut(doc)))
+
+
+def _cut(doc: Doc) -> Iterator[tuple[int, int, str]]:
     start = 0
     for cut in (*(m.span() for m in _CLAUSE.finditer(doc.text)), (len(doc.text), len(doc.text))):
         clause = _plain(doc.text[start : cut[0]])
@@ -208,7 +208,7 @@ def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribut
             persons.setdefault("speaker" if a.subject == "speaker" else "third", set()).add((a.kind, a.value))
     if asker == "self":
         persons.pop("speaker", None)
-    named = any(span.type not in policy.allow_direct for span in find_direct(doc.prepared))
+    named = any(span.type not in policy.allow_direct for span in direct_of(doc))
     if named and asker == "self":
         named = any(r.subject == "third" and r.person not in spoken.mine for r in spoken.referents)
     if not persons:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.core.records import PERSONS, Answer, Subject
+from discreet.core.records import Answer, Subject
 from discreet.guard.policy import Policy
-from discreet.guard.private import as_private, private_persons
-from discreet.text.direct.detect import DirectSpan, find_direct
-from discreet.text.doc import Doc
+from discreet.text.direct.detect import DirectSpan, direct_of
+from discreet.text.doc import Doc, Docs
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.bind import find_evidence, named_by_caption
 from discreet.text.evidence.learned import attributes_of, merged
@@ -28,26 +26,18 @@ from discreet.text.facts import fact_words
 from discreet.text.language import Language, guess_language
 from discreet.text.provenance import Request, request_of
 from discreet.text.quotes import Quote, find_quotes
-from discreet.text.reader import Seen, Span, packaged
+from discreet.text.reader import Seen, packaged
 from discreet.text.record import Alone
 from discreet.text.render import render, shown
 
 if TYPE_CHECKING:
     from discreet.guard.probes import Probe
+    from discreet.text.evidence.entities import SpacyPipeline
 
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
-_FRAME = "An invented example: "
-"""Stands before an answer that the user asked to make up, when the reader reads it."""
 READER = True
 """Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
-_OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
-_APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
-                      r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
-"""What stands between a name and the office that its bearer holds."""
-_TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
-_SURE = 0.9
-"""From this probability on a name that only the reader sees is a name."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
 
 
@@ -70,8 +60,9 @@ class Reading:
     """What was read of one answer in its request.
 
     `attributes` are those of the rules (`ruled`) and of what the learned reader sees (`seen`, where it is asked; the
-    `repeats` words that only repeat the user's own are hidden from it), put together. `probe` is a described person of
-    whom the answer tells something that the question asked for. Offsets are those of the original answer.
+    `repeats` words that only repeat the user's own are hidden from it), put together, with what a spaCy pipeline adds
+    (`further`). `probe` is a described person of whom the answer tells something that the question asked for. Offsets
+    are those of the original answer.
     """
 
     answer: Answer = field(repr=False)
@@ -84,6 +75,7 @@ class Reading:
     seen: Seen | None
     quotes: tuple[Quote, ...] = ()
     probe: Probe | None = None
+    further: tuple[Attribute, ...] = ()
     repeats: int = 0
 
     @cached_property
@@ -123,50 +115,44 @@ class Reading:
         return find_referents(self.doc, lex.person_words(policy.domain.person, policy.domain.people))
 
 
-def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | None = None) -> Reading:
-    """Run every detector, and the learned reader where it is asked for.
+def read_answer(answer: Answer, policy: Policy, *, reader: bool, pipeline: SpacyPipeline | None = None,
+                alone: Alone | None = None, docs: Docs | None = None) -> Reading:
+    """Run every detector, and the learned reader and a spaCy pipeline where they are asked for.
 
     `alone`: other text of the request was read and describes nobody, so that an answer can only repeat what the user
-    says of anybody. Raises whatever a detector raises: the caller turns it into `failed`.
+    says of anybody. `docs`: texts that were parsed, where the request was read before. Raises whatever a detector
+    raises: the caller turns it into `failed`.
     """
-    doc, request = Doc(render(answer.answer)), replace(request_of(answer), alone=alone)
+    docs = Docs() if docs is None else docs
+    doc, request = docs[answer.answer], replace(request_of(answer, docs), alone=alone)
+    direct = tuple((span, _whose(span, doc, request, answer, policy)) for span in direct_of(doc))
     ruled = request.repeated(find_evidence(doc, policy.domain), doc)
     said, repeats = request.without_repeated(doc)
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
-    seen = _seen(said, request) if reader else None
+    seen = doc.once(("seen", said), lambda: packaged().read(said)) if reader else None
     attributes = ruled
-    private: Mapping[str, str] = {}
-    spans: Sequence[DirectSpan] = find_direct(doc.prepared)
     if seen is not None:
-        spans = _by_both(spans, seen, doc)
-        told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
-        private = private_persons(told, seen, doc, request, policy)
-        attributes = merged(request.repeated(as_private(told, private), doc), ruled)
-    status = _Status(seen, doc, private)
-    direct = tuple((span, _whose(span, doc, request, answer, policy, status)) for span in spans)
-    quotes = find_quotes(answer.answer, request.of("retrieved", "tool"), policy.quotes)
+        told = (a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, direct))
+        read = request.repeated(told, doc)
+        attributes = merged(read, ruled)
+    further: tuple[Attribute, ...] = ()
+    if pipeline is not None:
+        # Only what may leak: a repetition would change what the reader's count speaks of.
+        more = [a for a in request.repeated(pipeline.find(doc, policy.domain, attributes), doc)
+                if a.subject != "asker"]
+        further = tuple(more if seen is None else (a for a in merged(read, ruled, more) if a not in attributes))
+        attributes = (*attributes, *further)
+    sources = request.of("retrieved", "tool")
+    quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
-                   _probe(answer, request, doc, attributes, policy, reader), repeats)
+                   _probe(answer, request, doc, attributes, policy, reader), further, repeats)
 
 
-def _seen(said: str, request: Request) -> Seen:
-    """What the learned reader sees in an answer, with a frame before it where the user asked for somebody made up.
-
-    Whether a record of the request tells the same of somebody real is asked afterwards (`private_persons`).
-    """
-    if not request.made_up:
-        return packaged().read(said)
-    seen = packaged().read(_FRAME + said)
-    spans = (replace(s, start=s.start - len(_FRAME), end=s.end - len(_FRAME)) for s in seen.spans
-             if s.start >= len(_FRAME))
-    return replace(seen, spans=tuple(spans))
-
-
-def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:
+def _identifies(a: Attribute, direct: tuple[tuple[DirectSpan, Subject], ...]) -> bool:
     """Whether digits are those of a number that identifies, and nobody's age. Direct identifiers do not overlap."""
-    at = bisect_right(direct, a.start, key=lambda one: one.start) - 1
-    return at >= 0 and a.end < direct[at].end and direct[at].type != "date_of_birth"
+    at = bisect_right(direct, a.start, key=lambda one: one[0].start) - 1
+    return at >= 0 and a.end < direct[at][0].end and direct[at][0].type != "date_of_birth"
 
 
 def _probe(answer: Answer, request: Request, doc: Doc, attributes: tuple[Attribute, ...], policy: Policy, reader: bool
@@ -178,9 +164,8 @@ def _probe(answer: Answer, request: Request, doc: Doc, attributes: tuple[Attribu
     return find_probe(request, doc, attributes, policy, asker=answer.asker, reader=reader)
 
 
-def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: Policy, status: _Status) -> Subject:
-    """The asker's own, a published party's, a listed person's or a name of somebody who is not private, else a third
-    person's.
+def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: Policy) -> Subject:
+    """The asker's own, a published party's or a listed person's name, else a third person's.
 
     Who treats or represents the person, or has proved to be the person, may read again any identifier that they gave.
     """
@@ -189,7 +174,7 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
         value = code.group()  # which tells the town
     if request.own is not None:
         known = not policy.subjects or answer.asker == "self" or request.alone is not None
-        if doc.once(("gave", span.type, value), lambda: request.gave(span.type, value, anybody=known)):
+        if doc.once(("gave", span.type, value, request.alone), lambda: request.gave(span.type, value, anybody=known)):
             return "asker"
         if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
             return "asker"
@@ -198,9 +183,13 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
     start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
     if named_by_caption(doc, start, start + len(value)):
         return "public"
-    if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
-        return "public"
-    return status.of(span)
+    return "public" if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)) else "third"
+
+
+def identifies(text: str, policy: Policy, docs: Docs) -> bool:
+    """Whether a text holds a direct identifier that makes an answer a flag."""
+    answer, doc = Answer("", text), docs[text]
+    return any(counts_directly(span, _whose(span, doc, Request(()), answer, policy), policy) for span in direct_of(doc))
 
 
 def _declines(doc: Doc, span: DirectSpan) -> bool:
@@ -236,48 +225,7 @@ def _named(a: Attribute, named: dict[str, str]) -> str:
     return named.setdefault(a.person, "asker" if a.person == "addressee" else f"person {len(named) + 1}")
 
 
-def _by_both(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSpan]:
-    """Direct identifiers: of the recognisers' names those that have a title or that the reader takes for a name too,
-    and further names that the reader is sure of. Other identifiers stay: they have a form of their own."""
-    names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans if s.kind == "name"]
-    kept = [span for span in spans if span.type != "person_name"
-            or _TITLED.match(doc.prepared.original, span.start)
-            or any(start < span.end and span.start < end for start, end, _ in names)]
-    more = [DirectSpan("person_name", start, end) for start, end, s in names
-            if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
-            and not any(start < span.end and span.start < end for span in kept)]
-    return sorted([*kept, *more], key=lambda span: (span.start, span.end))
-
-
-class _Status:
-    """Whose names the reader takes those of an answer for, by place in the original; some persons count as `private`
-    whatever it takes them for. A name is also that of an office right before or behind it ("the district supervisor,
-    Hyacinth Dubé")."""
-
-    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str]) -> None:
-        spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS and s.person not in private]
-        offices = [s for s in spans if s.kind in ("occupation", "affiliation") and s.subject in _OF_OFFICE]
-        names = [] if seen is None else [s for s in seen.spans if s.kind == "name" and s.subject in PERSONS]
-        self._names: list[tuple[int, int, Subject]] = []
-        for s in names:
-            subject: Subject = "third" if s.person in private else s.subject
-            if subject == "third" and s.person not in private:
-                subject = next((o.subject for o in offices if _beside(doc.text, s, o)), subject)
-            self._names.append((*doc.prepared.span(s.start, s.end), subject))
-
-    def of(self, span: DirectSpan) -> Subject:
-        """That of the names that share a character with an identifier, where they agree; else private."""
-        shared = {subject for start, end, subject in self._names if start < span.end and span.start < end}
-        return shared.pop() if len(shared) == 1 else "third"
-
-
-def _beside(text: str, a: Span, b: Span) -> bool:
-    """Whether two spans stand in apposition."""
-    first, second = (a, b) if a.start < b.start else (b, a)
-    return _APPOSED.fullmatch(text, first.end, max(first.end, second.start)) is not None
-
-
 def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:
     """Whether a direct identifier makes the answer a flag."""
-    spared = subject in ("asker", *PERSONS[1:]) and subject not in policy.subjects
+    spared = subject in ("asker", "public") and subject not in policy.subjects
     return not spared and span.type not in policy.allow_direct

@@ -1,11 +1,11 @@
 """The score of an answer: log-odds that somebody in it has a cluster of attributes, and of whom most is shown.
 
 Two logistics with weights that are not negative. That of the rules counts attributes of one person; it was fitted on
-the tuning half of labelled real passages (`docs/results/real_text.md`), and decides where a guard has no reader. The
-calibrated one puts together what the reader counts in the text and the spans of one person; it was fitted with the
-thresholds on labelled passages and answers of sources that taught the reader nothing (`benchmarks/reader/calibrate.py`,
+the tuning half of labelled real passages (`docs/results/real_text.md`). The calibrated one puts together what the
+reader counts in the text and of one person, the spans of that person, and the rules; it was fitted with the thresholds
+on labelled passages of families that taught the reader nothing (`benchmarks/reader/calibrate.py`,
 `docs/results/reader.md`). The reader counts up to four attributes of the identifying classes, of the subjects `TOLD`;
-under a policy that counts others, or where the user said one of them or a direct identifier, spans decide.
+under a policy that counts others, or where the user said one of them or a direct identifier, spans and rules decide.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import exp, inf, isfinite, log
@@ -161,18 +161,19 @@ def score_evidence(attributes: Iterable[Attribute], policy: Policy, model: Logis
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is scored where no text is at hand: attributes as a `Reading` has them."""
+    """What is scored where no text is at hand: attributes as read and as ruled, as a `Reading` has them."""
 
     attributes: tuple[Attribute, ...]
+    ruled: tuple[Attribute, ...]
     seen: Seen | None = None
-    ruled: tuple[Attribute, ...] = ()
     direct: tuple[tuple[DirectSpan, Subject], ...] = ()
+    further: tuple[Attribute, ...] = ()
     repeats: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """Intercept and weights of the parts, `whole` over (text, spans) and `spans` over (spans,), and the
+    """Intercept and weights of the parts, `whole` over (text, spans, rules) and `spans` over (spans, rules), and the
     log-odds of each operating point: flagged above `tau` where the reader's count is above `counted`, not decided above
     `unsure`."""
 
@@ -184,9 +185,8 @@ class Combined:
 
     def logit(self, parts: Parts) -> float:
         """The log-odds that the answer holds a cluster; without the reader's counts where there are none."""
-        weights, said = self.spans, (parts.spans,)
-        if parts.text is not None:
-            weights, said = self.whole, (parts.text, parts.spans)
+        shown = (parts.spans, parts.rules)
+        weights, said = (self.spans, shown) if parts.text is None else (self.whole, (parts.text, *shown))
         return weights[0] + sum(w * _bounded(p) for w, p in zip(weights[1:], said, strict=True))
 
     def threshold(self, point: str) -> float:
@@ -213,26 +213,28 @@ def combined() -> Combined:
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Log-odds that somebody has a cluster: by the reader's count of the text as a whole, None where that does not
-    speak of what the policy counts; by its count of one person and by their spans, of whom these say most. `best` is
-    what is shown of that person. `sure`: the log-odds of the rules where these are sure of a cluster and the reader
-    neither takes it for anybody's who is not private nor for that of several people."""
+    speak of what the policy counts; by its count of one person and by their spans, of whom these say most; by the
+    rules, and whether these are sure. `best` is what is shown of that person, by the rules alone where these are sure
+    or only these show enough."""
 
     text: float | None
     person: float
     spans: float
+    rules: float
+    sure: bool
     best: Cluster | None
-    sure: float | None = None
 
     @property
     def counted(self) -> float:
-        """The higher of the reader's two counts; infinite where rules are sure, or the counts do not speak."""
-        return inf if self.sure is not None or self.text is None else max(self.text, self.person)
+        """The higher of the reader's two counts; infinite where rules are sure, or the reader's counts do not speak."""
+        return inf if self.sure or self.text is None else max(self.text, self.person)
 
 
 def parts(read: Reading | Shown, policy: Policy) -> Parts:
     """What speaks for a cluster in an answer."""
+    rules = score_evidence(read.ruled, policy, fitted())
     told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
-    counted = [a for a in read.attributes if a.kind in policy.counted]
+    counted = [a for a in (*read.attributes, *read.ruled) if a.kind in policy.counted]
     other = any(a.overruled for a in counted) or any(s == "asker" for _, s in read.direct)
     text: float | None = None
     persons: dict[tuple[str, str], float] = {}
@@ -248,28 +250,35 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     each += [(odds, least, None) for odds in persons.values()]
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
-    rules = score_evidence(read.ruled, policy, fitted())
-    sure = rules.flags(fitted().threshold("conservative")) and not _doubted(rules, read, policy)
-    if sure and (best is None or best.size < policy.cluster):
+    sure = rules.flags(fitted().threshold("conservative")) and not _parted(rules, read, policy)
+    if sure:
+        shared = clusters(_overlapping(rules.best, read, policy), policy)
+        best = next((c for c in shared if c.size >= policy.cluster), rules.best)
+    elif rules.cluster and (best is None or best.size < policy.cluster):
         best = rules.best
-    return Parts(text, person, spans, best, rules.logit if sure else None)
+    return Parts(text, person, spans, rules.logit, sure, best)
 
 
-def _doubted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool:
-    """Whether the reader takes a cluster of the rules for that of somebody who does not count, or of several people."""
-    told = () if rules.best is None else rules.best.attributes
-    kinds = [a for a in read.attributes if a.kind in policy.counted]
-    shared = [a for a, over in zip(kinds, overlapping(kinds, told), strict=True)
-              if any(told[i].kind == a.kind for i in over)]
-    persons = Counter(a.person for a in {(a.person, a.kind, a.value): a for a in shared}.values())
-    return (any(a.subject not in policy.subjects for a in shared)
-            or (len(persons) > 1 and max(persons.values()) < policy.cluster))
+def _parted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool:
+    """Whether the reader gives to several people what the rules give to one, and enough to none of them."""
+    shown = _overlapping(rules.best, read, policy)
+    persons = [a.person for a in {(a.person, a.kind, a.value): a for a in shown}.values()]
+    return len(set(persons)) > 1 and max(Counter(persons).values()) < policy.cluster
 
 
-def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float]:
-    """Log-odds of the reader's count and of the spans, bounded; where the count is silent the spans stand for it."""
-    said = parts(read, policy)
-    return _bounded(said.spans if said.text is None else said.text), _bounded(said.spans)
+def _overlapping(best: Cluster | None, read: Reading | Shown, policy: Policy) -> list[Attribute]:
+    """The attributes that count at the places of a cluster of the rules."""
+    told = () if best is None else best.attributes
+    counted = [a for a in read.attributes if a.kind in policy.counted and a.subject in policy.subjects]
+    return [a for a, shared in zip(counted, overlapping(counted, told), strict=True)
+            if any(told[i].kind == a.kind for i in shared)]
+
+
+def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float, float]:
+    """Log-odds of the reader's count, of the spans and of the rules, bounded; where the count is silent the spans stand
+    for it. Without what a spaCy pipeline adds: weights that are fitted to these may have any sign."""
+    said = parts(replace(read, attributes=tuple(a for a in read.attributes if a not in read.further)), policy)
+    return _bounded(said.spans if said.text is None else said.text), _bounded(said.spans), _bounded(said.rules)
 
 
 def score(read: Reading | Shown, policy: Policy, model: Combined) -> EvidenceScore:
@@ -279,8 +288,8 @@ def score(read: Reading | Shown, policy: Policy, model: Combined) -> EvidenceSco
     """
     said = parts(read, policy)
     logit, best = model.logit(said), said.best
-    if said.sure is not None:  # Rules that show a cluster are hardly ever wrong, and more words never take it back.
-        logit = max(logit, said.sure)
+    if said.sure:  # Rules that show a cluster are hardly ever wrong, and more words never take it back.
+        logit = max(logit, said.rules)
     if not isfinite(logit):
         raise DetectorError("the scorer", "a score that is no number")
     stated = {a.kind for a in best.attributes} if best is not None else set()

@@ -1,33 +1,45 @@
-"""How wrong a count may be: split conformal prediction of the number of people on the log scale.
+"""How wrong a count may be: the distribution of log(true / predicted share), by how many fitted rows a group has.
 
-Clusters of persons whose true number is known give residuals log(true / predicted). A new count takes the quantiles of
-the residuals of clusters of about its own predicted size and of as many attributes (Mondrian conformal prediction,
-Vovk et al. 2005, in bins of what is known before the truth is). The true numbers are at least 1, as a cluster is asked
-for because somebody has it; the median of the residuals corrects the estimate, since a group that somebody is drawn
-from is likelier to be one that the model underrates.
+The model is fitted on a part of the table and asked about persons of the rest. How many others of the rest share the
+attributes is a binomial number of them with the share p · eʳ, where p is the share by the model and r its error.
+The distribution of r is estimated in bins of clusters with as many attributes and about as many fitted rows, by
+maximum likelihood over fixed values of r (Kiefer and Wolfowitz 1956; Laird, JASA 1978), with few steps of EM from a
+wide start, so that what the counts cannot tell stays wide. Sampling error is what a small fit gets wrong most, and it
+depends on fitted rows and not on people: bins are in rows, whatever the population behind them.
 
-An 80% interval may miss a tenth of the truths below its lower end and a tenth above its upper end. Where more than a
-tenth of the groups hold the one person, a lower end of one misses none, and the upper end alone misses a fifth; the
-same goes for 95%.
+A count of N people is then 1 + Poisson(N · share · eʳ): the person of whom the attributes are said, and others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from discreet.core.types import FloatArray, IntArray
 
-LEVELS = (0.025, 0.1, 0.5, 0.9, 0.975)
-"""Of the 95 and 80% interval and of the estimate, where the lower ends are above one person."""
 MOST = 6
 """Attributes from which on clusters are calibrated together."""
-LEAST = 0.1
-"""People for whom a prediction below it is taken: how far below says little of the one person that there is."""
-PER_BIN = 400
-"""Residuals that a bin should hold, so that some ten lie beyond each end of a 95% interval."""
+PER_BIN, WIDTH = 400, 1.0
+"""Clusters that a bin should hold, and its least width in log fitted rows: well above the error of a share that many
+rows tell, or a bin would hold only those fits of a cluster that err alike."""
+WELL_SEEN = 30.0
+"""Fitted rows from which the sampling error is known better than parts of one table can show it."""
+LEAST_ROWS = 1e-5
+"""Fitted rows for which fewer are taken: far below one row, how far says nothing."""
+START_SPREAD, STEPS = 1.5, 10
+"""EM starts from errors with this standard deviation on the log scale, and takes so many steps. Chosen on
+Census-Income, EU-SILC and SES (docs/results/population.md)."""
+UNSEEN_ROWS, UNSEEN_SPREAD = 1.0, 2.5
+"""Rows that a value is expected in which no fitted row has, and the standard deviation of the error of that."""
+LARGEST = 8.0
+"""Largest error on the log scale: a factor of 3,000."""
+_FINEST, _NODES = 0.02, 81
+ERRORS: FloatArray = _FINEST * np.sinh(np.linspace(-1, 1, _NODES) * np.arcsinh(LARGEST / _FINEST))
+"""(R,) values of the error r, from −LARGEST to LARGEST, finer around 0."""
+ERRORS.setflags(write=False)
 
 
 class Range(NamedTuple):
@@ -40,100 +52,164 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class Calibration:
-    """Quantiles of residuals by number of attributes and predicted size.
+    """Distributions of the error of the model by number of attributes and fitted rows.
 
     Attributes
     ----------
-    sizes : (MOST, B) array
-        Natural log of the median predicted size of each bin, at least LEAST, ascending; row k − 1 for k attributes.
-    residuals : (MOST, B, 5) array
-        Quantiles of log(true / predicted) at LEVELS; of a bin with many groups of one the upper end of an interval is
-        at .8 or .95 and its lower end at one person.
+    rows : (MOST, B) array
+        Natural log of the median `fitted_rows` of each bin, ascending; row k − 1 for k attributes.
+    weights : (MOST, B, R) array
+        Probabilities of the ERRORS in each bin, sum to 1.
     """
 
-    sizes: FloatArray
-    residuals: FloatArray
+    rows: FloatArray
+    weights: FloatArray
 
-    def at(self, expected: float, attributes: int) -> Range:
-        """Estimate and intervals for `expected` people by the model and a cluster of so many attributes.
+    def at(self, fitted: float, attributes: int, *, sampled: bool = True) -> FloatArray:
+        """(R,) probabilities of the ERRORS for a cluster of so many `fitted_rows` and attributes.
 
-        Between the bins quantiles are interpolated; beyond them those of the nearest hold. Nothing falls below 1.
+        Between the bins they are interpolated; beyond them those of the nearest hold. Where rows are
+        `sampled`, from WELL_SEEN rows they have at least the variance that drawing the rows gives to a share.
         """
         row = min(max(attributes, 1), MOST) - 1
-        log = float(np.log(max(expected, LEAST)))
-        shifts = (float(np.interp(log, self.sizes[row], quantiles)) for quantiles in self.residuals[row].T)
-        q025, q10, q50, q90, q975 = (float(np.exp(max(0.0, log + shift))) for shift in shifts)
-        return Range(q50, (q10, q90), (q025, q975))
-
-    def many(self, expected: FloatArray, attributes: IntArray) -> FloatArray:
-        """(N, 5) calibrated numbers at LEVELS, as `at` gives them one by one."""
-        logs = np.log(np.maximum(expected, LEAST))
-        found = np.empty((len(logs), len(LEVELS)))
-        rows = np.clip(attributes, 1, MOST) - 1
-        for row in np.unique(rows):
-            asked = rows == row
-            for level in range(len(LEVELS)):
-                shift = np.interp(logs[asked], self.sizes[row], self.residuals[row, :, level])
-                found[asked, level] = np.maximum(0.0, logs[asked] + shift)
-        return np.exp(found)
+        place = float(np.interp(np.log(max(fitted, LEAST_ROWS)), self.rows[row], np.arange(self.rows.shape[1])))
+        low = int(place)
+        high = min(low + 1, self.rows.shape[1] - 1)
+        mixed: FloatArray = self.weights[row, low] * (1 - place + low) + self.weights[row, high] * (place - low)
+        if not sampled or fitted < WELL_SEEN:
+            return mixed
+        # Half of the middle two thirds: one standard deviation of normal errors, whatever lies far out.
+        low68, high68 = np.interp((0.1587, 0.8413), np.cumsum(mixed), ERRORS)
+        return widened(mixed, float(np.sqrt(max(0.0, 1 / fitted - (high68 - low68) ** 2 / 4))))
 
 
-def calibrate(predicted: FloatArray, true: FloatArray, attributes: IntArray, *, per_bin: int = PER_BIN) -> Calibration:
-    """Calibration from clusters of known size.
+def fitted_rows(share: FloatArray, rows: float) -> FloatArray:
+    """share · rows / (1 − share): rows that a group has among the fitted ones, by how well they tell its share.
+
+    One over the variance of the log of a share that is estimated from `rows` rows; for small groups their rows.
+    """
+    return np.asarray(share * rows / np.maximum(1 - share, 1e-6))
+
+
+def people_of(weights: FloatArray, others: float, inside: float = 0.0) -> Range:
+    """How many people: the person of whom it is said, those inside the fit, and about Poisson(others · eʳ) more.
+
+    An 80% interval may miss a tenth of the numbers below its lower end and a tenth above its upper end. Where more than
+    a tenth of the groups hold nobody else, a lower end of one person misses none, and the upper end alone misses a
+    fifth; the same goes for 95%.
 
     Parameters
     ----------
-    predicted, true : (N,) arrays
-        People that the model expects and that there are (> 0).
+    weights : (R,) array
+        Probabilities of the ERRORS.
+    others, inside : float
+        People of the group by the model, outside and inside the fit.
+    """
+    means = others * np.exp(ERRORS)
+    counts = np.unique(np.concatenate([[0.0], np.floor(means)]))
+    below = np.maximum.accumulate(poisson_cdf(counts[:, None], means) @ weights)
+
+    def people(level: float) -> float:
+        return 1 + inside + float(np.interp(level, below, counts))
+
+    def interval(tail: float) -> tuple[float, float]:
+        if below[0] >= tail:
+            return float(np.floor(1 + inside)), float(np.ceil(people(1 - 2 * tail)))
+        return float(np.floor(people(tail))), float(np.ceil(people(1 - tail)))
+
+    return Range(people(0.5), interval(0.1), interval(0.025))
+
+
+def poisson_cdf(counts: FloatArray, means: FloatArray) -> FloatArray:
+    """P(Poisson(mean) ≤ count) by the cube root of a gamma variable (Wilson and Hilferty 1931): to .02."""
+    shape = counts + 1
+    z = (1 - 1 / (9 * shape) - np.cbrt(means / shape)) * 3 * np.sqrt(shape)
+    return normal_cdf(z)
+
+
+def normal_cdf(z: FloatArray) -> FloatArray:
+    """Distribution function of the standard normal to 1e-7 (Abramowitz and Stegun 7.1.26)."""
+    x = np.abs(z) / np.sqrt(2)
+    t = 1 / (1 + 0.3275911 * x)
+    series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    tail = 0.5 * series * np.exp(-x * x)
+    return np.asarray(np.where(z > 0, 1 - tail, tail), dtype=np.float64)
+
+
+def widened(weights: FloatArray, spread: float) -> FloatArray:
+    """(R,) probabilities of the ERRORS with an independent normal error of standard deviation `spread` added."""
+    if spread <= 0:
+        return weights
+    kernel = _normal(ERRORS - ERRORS[:, None], spread)
+    return np.asarray(weights @ (kernel / kernel.sum(1, keepdims=True)))
+
+
+def normal_errors(spread: float) -> FloatArray:
+    """(R,) probabilities of the ERRORS: normal with standard deviation `spread`, and one in a thousand anywhere."""
+    normal, anywhere = _normal(ERRORS, spread), np.gradient(ERRORS)
+    return np.asarray(0.999 * normal / normal.sum() + 0.001 * anywhere / anywhere.sum())
+
+
+def calibrate(shares: FloatArray, others: FloatArray, outside: FloatArray, attributes: IntArray, rows: float, *,
+              per_bin: int = PER_BIN) -> Calibration:
+    """Calibration from clusters of persons outside the fit.
+
+    Parameters
+    ----------
+    shares : (N,) array
+        Share of the people that have the attributes of each cluster, by the model.
+    others, outside : (N,) arrays
+        Other persons outside the fit with these attributes, and other persons there at all.
     attributes : (N,) integers
         Number of attributes of each cluster. A number of which there are fewer than `per_bin` clusters is calibrated on
         the clusters of all numbers.
+    rows : float
+        Rows that the model was fitted on.
 
     Raises ValueError for fewer than 40 clusters: a 95% interval needs them.
     """
-    if len(predicted) < 40:
-        raise ValueError(f"{len(predicted)} clusters: expected at least 40 for a 95% interval")
-    logs = np.log(np.maximum(predicted, LEAST))
-    residuals = np.log(np.maximum(true, 1.0)) - logs
+    if len(shares) < 40:
+        raise ValueError(f"{len(shares)} clusters: expected at least 40 for a 95% interval")
+    logs = np.log(np.maximum(fitted_rows(shares, rows), LEAST_ROWS))
     groups = []
     for number in range(1, MOST + 1):
-        mine = attributes >= MOST if number == MOST else attributes == number
-        if mine.sum() < min(per_bin, len(logs)):
-            mine = np.ones(len(logs), np.bool_)
-        groups.append((logs[mine], residuals[mine]))
-    bins = max(1, min(24, min(len(mine) for mine, _ in groups) // per_bin))
-    sizes, quantiles = np.empty((MOST, bins)), np.empty((MOST, bins, len(LEVELS)))
-    for row, (size, residual) in enumerate(groups):
-        order = np.argsort(size, kind="stable")
-        least = np.flatnonzero(size <= np.log(LEAST))
-        for at, rows in enumerate(np.array_split(order, bins)):
-            part = least if size[rows].max() <= np.log(LEAST) else rows
-            sizes[row, at] = np.median(size[part])
-            quantiles[row, at] = _ends(size[part], residual[part])
-        sizes[row] = np.maximum.accumulate(sizes[row] + 1e-9 * np.arange(bins))
-    return Calibration(sizes, quantiles)
+        mine = np.flatnonzero(attributes >= MOST if number == MOST else attributes == number)
+        groups.append(mine if len(mine) >= per_bin else np.arange(len(logs)))
+    parts = [_bins(mine[np.argsort(logs[mine], kind="stable")], logs, per_bin) for mine in groups]
+    most = max(map(len, parts))
+    middles, weights = np.empty((MOST, most)), np.empty((MOST, most, _NODES))
+    for number, bins in enumerate(parts):
+        for at, part in enumerate(bins):
+            middles[number, at] = np.median(logs[part])
+            weights[number, at] = error_weights(shares[part], others[part], outside[part])
+        # Where there are fewer bins the last is repeated.
+        middles[number, len(bins):] = middles[number, len(bins) - 1] + np.arange(1, most - len(bins) + 1)
+        weights[number, len(bins):] = weights[number, len(bins) - 1]
+    return Calibration(middles, weights)
 
 
-def _ends(sizes: FloatArray, residuals: FloatArray) -> list[float]:
-    """The residuals of a bin at LEVELS, with an interval from one person where nobody can be below its lower end."""
-    found = [conformal_quantile(residuals, level) for level in LEVELS]
-    ones = float(np.mean(sizes + residuals < 1e-9))
-    for lower, upper in ((0, 4), (1, 3)):
-        tail = LEVELS[lower]
-        if ones >= tail:
-            found[lower] = min(found[lower], -float(sizes.max()))
-            found[upper] = max(conformal_quantile(residuals, 1 - 2 * tail), found[2])
-    return found
+def _bins(ordered: IntArray, logs: FloatArray, per_bin: int) -> list[IntArray]:
+    """Clusters in order of `logs`, cut where a bin has `per_bin` of them and is WIDTH wide."""
+    ends = [0]
+    while ends[-1] < len(ordered):
+        wide = int(np.searchsorted(logs[ordered], logs[ordered[ends[-1]]] + WIDTH))
+        end = max(wide, ends[-1] + per_bin)
+        ends.append(end if end + per_bin <= len(ordered) else len(ordered))
+    return [ordered[start:end] for start, end in pairwise(ends)]
 
 
-def conformal_quantile(residuals: FloatArray, level: float) -> float:
-    """Quantile with the finite-sample correction of split conformal prediction.
+def error_weights(shares: FloatArray, others: FloatArray, outside: FloatArray, *, steps: int = STEPS) -> FloatArray:
+    """(R,) probabilities of the ERRORS under which (N,) `others` of `outside` are counted for `shares`; by EM."""
+    true = np.clip(shares[:, None] * np.exp(ERRORS), 1e-15, 1 - 1e-9)
+    logs = others[:, None] * np.log(true) + (outside - others)[:, None] * np.log1p(-true)
+    likelihood = np.exp(logs - logs.max(1, keepdims=True))
+    weights = normal_errors(START_SPREAD)
+    for _ in range(steps):
+        posterior = likelihood * weights
+        weights = (posterior / posterior.sum(1, keepdims=True)).mean(0)
+    return weights
 
-    Of n sorted residuals the one of rank ceil((n + 1) level) above the median, floor((n + 1) level) below it, kept
-    within 1 to n; the median for .5.
-    """
-    n = len(residuals)
-    if level == 0.5:
-        return float(np.median(residuals))
-    rank = np.ceil((n + 1) * level) if level > 0.5 else np.floor((n + 1) * level)
-    return float(np.sort(residuals)[int(np.clip(rank, 1, n)) - 1])
+
+def _normal(away: FloatArray, spread: float) -> FloatArray:
+    """Normal density at `away`, times how much of the line each of the ERRORS stands for."""
+    return np.asarray(np.exp(-0.5 * (away / spread) ** 2) * np.gradient(ERRORS))

@@ -42,19 +42,16 @@ class Column:
         object.__setattr__(self, "_codes", {value.casefold(): code for code, value in enumerate(self.values)})
 
     def codes(self, asked: Any) -> list[int] | None:
-        """Codes of the values asked for; None where one of them is no value of this column, or nothing is asked.
+        """Codes of the values asked for; none of a value that the column lacks.
 
-        A range may reach beyond the values of an ordered column, as long as it meets them; a number above the last
-        value is the last one.
+        None where nothing is asked, or something that cannot be a value: words of an ordered column. A range may
+        reach beyond the values of an ordered column; a number above the last value is the last one.
         """
         several = isinstance(asked, Iterable) and not isinstance(asked, str | range) and not _pair(asked)
-        found: set[int] = set()
-        for one in asked if several else (asked,):
-            codes = self._codes_of(one)
-            if not codes:
-                return None
-            found.update(codes)
-        return sorted(found) or None
+        wanted = list(asked) if several else [asked]
+        if not wanted or (self.ordered and not all(map(_number, wanted))):
+            return None
+        return sorted({code for one in wanted for code in self._codes_of(one)})
 
     def _codes_of(self, one: Any) -> list[int]:
         known: dict[str, int] = self._codes  # type: ignore[attr-defined]
@@ -89,6 +86,12 @@ class Column:
         if unknown:
             raise InputError(f"groups of column {column.name!r} name {len(unknown)} values that it does not have")
         return column
+
+
+def _number(asked: Any) -> bool:
+    if isinstance(asked, range | tuple):
+        return len(asked) > 0
+    return str(asked).strip().isdecimal() or bool(_RANGE.fullmatch(str(asked).strip()))
 
 
 def _pair(asked: Any) -> bool:

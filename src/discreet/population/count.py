@@ -6,6 +6,10 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+PLACE_INDEPENDENT = "Place is taken as independent of the rest."
+ORIGIN_BY_PLACE = ("Place is taken as independent of origin, which it is not: the number may be far larger or smaller, "
+                   "and the interval is as wide.")
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -20,17 +24,23 @@ class Count:
         Prediction intervals in people. Where nobody of the survey can have both of two attributes, from 0 to the
         largest group that a survey of this size would have missed in 10 or 2.5% of cases.
     used, dropped, unknown : tuple of str
-        Attributes that count; those that the population does not hold; those whose value it does not know.
+        Attributes that count; those that the population does not hold; those that no value could be read from, or
+        whose town it does not know.
     source, year : str
         Which table of people, and of when.
     upper_bound : bool
-        Whether an attribute was dropped or is unknown: those who have it too are fewer.
+        Whether an attribute was dropped or is unknown: those who have it too are fewer. Never with `origin_by_place`.
     expected : float
         The model's number before calibration, below 1 where fewer than one such person is expected; 0 for none used.
     population : float
         People in the whole population.
     place_independent : bool
         Whether a place was multiplied in as a share of the population, independent of all other attributes.
+    origin_by_place : bool
+        Whether a place and an origin (race, ethnicity, country of birth, ...) are both counted. People of one origin
+        live together, so that the number may be a hundred times larger or smaller; the intervals are as wide.
+    unseen : tuple of str
+        Attributes that count with a value which no row of the table has: as under one row.
     impossible : (str, str) or None
         Two attributes that nobody of the survey has together although many have each: a widowed child.
     """
@@ -47,6 +57,8 @@ class Count:
     expected: float = 0.0
     population: float = 0.0
     place_independent: bool = False
+    origin_by_place: bool = False
+    unseen: tuple[str, ...] = ()
     impossible: tuple[str, str] | None = None
 
     @property
@@ -69,10 +81,13 @@ class Count:
             parts = [f"About {rounded(self.estimate)} {people} {listed([named(one) for one in self.used])} "
                      f"({rounded(low)} to {rounded(high)})."]
         if left:
-            parts.append(f"{'; '.join(left)}: the count is an upper bound."[:1].upper()
-                         + f"{'; '.join(left)}: the count is an upper bound."[1:])
+            said = f"{'; '.join(left)}{': the count is an upper bound' if self.upper_bound else ''}."
+            parts.append(said[:1].upper() + said[1:])
+        if self.unseen:
+            parts.append(f"No row of the table has the value of {listed([named(one) for one in self.unseen])}: "
+                         "counted as under one row.")
         if self.place_independent:
-            parts.append("Place is taken as independent of the rest.")
+            parts.append(ORIGIN_BY_PLACE if self.origin_by_place else PLACE_INDEPENDENT)
         return " ".join([*parts, f"Source: {self.source}, {self.year}."])
 
     def to_json(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Fit a population to a table of people: number of classes on held-out rows, an average of several fits, calibration.
 
-How far counts are off is measured by doing the same once more in small: a part of the rows, as small a part as the
-table is of its population where that leaves enough, is taken for the table, the whole table for the population.
+How far counts are off is measured by doing the same once more: half of the rows are fitted, and the fit is asked about
+persons of the other half. Where the table is the whole population, the fit itself is asked about the table.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.population.calibration import MOST, Calibration, calibrate
+from discreet.population.calibration import MOST, calibrate
 from discreet.population.classes import LatentClasses, fit_classes, joined
 from discreet.population.columns import Column
 from discreet.population.population import Population
 
-LEAST_SHARE, LEAST_ROWS = 1 / 1000, 100
-"""Calibration fits see at least this share of the table, and so many rows."""
-CALIBRATION_FITS, CALIBRATION_CLUSTERS = 20, 6000
+MOST_ROWS = 3000
+"""Rows that a calibration fit sees at most."""
+CALIBRATION_FITS, CALIBRATION_CLUSTERS = 20, 12_000
 HELD_OUT = 0.2
 
 
@@ -135,12 +135,6 @@ def choose(codes: IntArray, weights: FloatArray, columns: Sequence[Column], rng:
     return Choice(chosen, smoothed, {recipe(len(kept), factor).classes: value for factor, value in found.items()})
 
 
-def calibration_share(rows: int, people: float) -> float:
-    """The part of the rows that calibration fits see: that of the table in its population, within the limits above."""
-    share = min(1.0, rows / people)
-    return 1.0 if share > 0.5 else min(1.0, max(share, LEAST_SHARE, LEAST_ROWS / rows))
-
-
 def together(codes: IntArray, sizes: Sequence[int]) -> BoolArray:
     """(V, V) which two categories some row has both of; a category with itself where some row has it."""
     start = np.concatenate([[0], np.cumsum(sizes)])
@@ -153,37 +147,36 @@ def together(codes: IntArray, sizes: Sequence[int]) -> BoolArray:
     return seen
 
 
-class Residuals(NamedTuple):
-    """Clusters of persons outside the fits: rows that there are, rows predicted, and their numbers of attributes."""
+class Checked(NamedTuple):
+    """Clusters of persons outside a fit, as `calibrate` takes them: shares by the model, others who have the same
+    attributes, others at all, and numbers of attributes. Clusters with a value that the fit lacks are left out."""
 
-    true: FloatArray
-    predicted: FloatArray
+    shares: FloatArray
+    others: FloatArray
+    outside: FloatArray
     attributes: IntArray
 
 
-def residuals(codes: IntArray, columns: Sequence[Column], share: float, rng: Generator, *, factor: float = 1.0,
-              smoothed: frozenset[str] | None = None, fits: int = CALIBRATION_FITS,
-              clusters: int = CALIBRATION_CLUSTERS, least: int = 1, fitted: LatentClasses | None = None,
-              persons: IntArray | None = None) -> Residuals:
-    """What counts get wrong: fit `fits` parts of the rows, predict how many of all rows have each cluster.
+def checked(mixture: LatentClasses, inside: IntArray, outside: IntArray, clusters: int, rng: Generator) -> Checked:
+    """A fit of the rows `inside`, asked about `clusters` of persons of the rows `outside`."""
+    asked = random_clusters(np.arange(len(outside)), outside.shape[1], clusters, rng, least=1)
+    cells = outside[asked.rows]
+    missing = np.column_stack([~np.isin(told, seen) for told, seen in zip(cells.T, inside.T, strict=True)])
+    kept = ~(missing & asked.used).any(1)
+    found = Checked(mixture.probabilities(cells, asked.used), true_sizes(outside, asked) - 1,
+                    np.full(clusters, len(outside) - 1.0), asked.used.sum(1))
+    return Checked(found.shares[kept], found.others[kept], found.outside[kept], found.attributes[kept])
 
-    With `share` 1 `fitted` is asked instead, about the rows that it was fitted on: the table is the population.
-    `persons` are the rows whose clusters are asked about, by default all.
-    """
-    n = len(codes)
-    asked = random_clusters(np.arange(n) if persons is None else persons, len(columns), clusters, rng, least=least)
-    sizes, numbers = true_sizes(codes, asked), asked.used.sum(1)
-    if fitted is not None and share >= 1:
-        return Residuals(sizes, n * fitted.probabilities(codes[asked.rows], asked.used), numbers)
-    found = []
-    part = max(2, round(share * n))
+
+def held_out_checks(codes: IntArray, columns: Sequence[Column], rng: Generator, *, factor: float = 1.0,
+                    smoothed: frozenset[str] | None = None, fits: int = CALIBRATION_FITS) -> tuple[Checked, int]:
+    """Fits of half of the rows, and of MOST_ROWS at most, asked about the rest; and the number of fitted rows."""
+    part, found = max(2, min(len(codes) // 2, MOST_ROWS)), []
     for one in rng.spawn(fits):
-        chosen = one.choice(n, part, replace=False)
-        mixture = fit_mixture(codes[chosen], np.ones(part), columns, recipe(part, factor, smoothed), one)
-        outside = ~np.isin(asked.rows, chosen)
-        predicted = n * mixture.probabilities(codes[asked.rows[outside]], asked.used[outside])
-        found.append(Residuals(sizes[outside], predicted, numbers[outside]))
-    return Residuals(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        inside, outside = np.split(codes[one.permutation(len(codes))], [part])
+        mixture = fit_mixture(inside, np.ones(part), columns, recipe(part, factor, smoothed), one)
+        found.append(checked(mixture, inside, outside, CALIBRATION_CLUSTERS // fits, one))
+    return Checked(*(np.concatenate(parts) for parts in zip(*found, strict=True))), part
 
 
 def fit_population(codes: IntArray, weights: FloatArray, columns: Sequence[Column], rng: Generator, *,
@@ -214,10 +207,11 @@ def fit_population(codes: IntArray, weights: FloatArray, columns: Sequence[Colum
         factor, smoothed, tried = choose(codes, weights, columns, choosing)
         tell(f"held-out log likelihood by classes: {', '.join(f'{k}: {value:.3f}' for k, value in tried.items())}")
     mixture = fit_mixture(codes, weights, columns, recipe(len(codes), factor, smoothed), fitting)
-    share = calibration_share(len(codes), whole)
-    tell(f"fitted {len(mixture.shares)} classes; calibrating on fits of 1 row in {1 / share:.3g}")
-    left = residuals(codes, columns, share, calibrating, factor=factor, smoothed=smoothed, fits=fits, fitted=mixture)
-    calibration: Calibration = calibrate(left.predicted, left.true, left.attributes)
+    tell(f"fitted {len(mixture.shares)} classes")
+    if len(codes) >= whole:
+        known, part = checked(mixture, codes, codes, CALIBRATION_CLUSTERS, calibrating), len(codes)
+    else:
+        known, part = held_out_checks(codes, columns, calibrating, factor=factor, smoothed=smoothed, fits=fits)
     return Population({column.name: column for column in columns}, mixture, whole, len(codes),
-                      float(weights.sum() ** 2 / (weights**2).sum()), calibration, source, year,
+                      float(weights.sum() ** 2 / (weights**2).sum()), calibrate(*known, part), source, year,
                       seen=together(codes, [len(column.values) for column in columns]))

@@ -16,6 +16,9 @@ from discreet.population.population import Population
 from discreet.population.words import Value
 from discreet.text.doc import Doc
 
+UNKNOWN = "no value of this population, or a place of unknown size"
+UNSEEN = "no row of the table has this value: counted as under one row"
+
 
 class Alone(NamedTuple):
     """A finding as if there were one person only."""
@@ -47,9 +50,12 @@ class Measured:
 
     @property
     def upper_bound(self) -> bool:
-        """Whether something that is said is not in the count, or only more coarsely, so that fewer may fit."""
-        return bool(self.count.upper_bound or self.dropped or self.unknown or self.description.widened
-                    or self.description.notes)
+        """Whether something that is said is not in the count, or only more coarsely, so that fewer may fit.
+
+        Never where an origin and a place are counted: more may fit as well.
+        """
+        left = self.dropped or self.unknown or self.description.widened or self.description.notes
+        return bool(self.count.upper_bound or left) and not self.count.origin_by_place
 
     def people(self) -> People:
         """The figures with classes instead of words, as a verdict holds them."""
@@ -77,8 +83,7 @@ def measure(text: str, findings: Iterable[Found], population: Population) -> tup
                 asked["place"] = frozenset(_town(str(path)) for path in asked["place"])
             count = population.count(asked)
             dropped = tuple(Said(one.kinds.get(column, column), "not in this population") for column in count.dropped)
-            unknown = tuple(Said(one.kinds.get(column, column), "a value that this population does not have")
-                            for column in count.unknown)
+            unknown = tuple(Said(one.kinds.get(column, column), UNKNOWN) for column in count.unknown)
             place = str(next(iter(one.cluster.get("place", ())), "")).partition("|")[0]
             mine = (f for f in held if (f.person, f.subject) == (one.person, one.subject))
             counted = (span for column in count.used for span in one.spans[column])
@@ -112,13 +117,16 @@ def detailed(one: Measured, population: Population, *, where: bool = False) -> d
     """
     kinds, narrows = one.description.kinds, population.narrowing(one.asked)
     people = one.people().to_json(where=where)
+    unseen = [Said(kinds.get(column, column), UNSEEN) for column in one.count.unseen]
     return people | {
         "person": one.description.person, "subject": one.description.subject,
         "used": [{"class": kinds.get(column, column), "column": column, "narrows": narrows.get(column)}
                  for column in one.count.used],
         **{name: [{"class": said.kind, "why": said.why} for said in left] for name, left in (
-            ("widened", one.description.widened), ("dropped", one.dropped), ("unknown", one.unknown))},
+            ("widened", one.description.widened), ("dropped", one.dropped), ("unknown", one.unknown),
+            ("unseen", unseen))},
         "notes": list(one.description.notes), "place_is_independent": one.count.place_independent,
+        "origin_by_place": one.count.origin_by_place,
         "advice": [{name: value for name, value in gain.items() if name != "to"} for gain in advice(one, population)]}
 
 

@@ -18,23 +18,39 @@ import numpy as np
 from discreet.core.errors import InputError
 from discreet.core.files import dump_json, why, write_atomic
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.population.calibration import Calibration, Range
+from discreet.population.calibration import (
+    UNSEEN_ROWS,
+    UNSEEN_SPREAD,
+    Calibration,
+    Range,
+    fitted_rows,
+    normal_errors,
+    people_of,
+    widened,
+)
 from discreet.population.classes import LatentClasses
 from discreet.population.columns import Asked, Column
 from discreet.population.count import Count
 from discreet.population.places import Places
 
-FORMAT = "discreet population 1"
+FORMAT = "discreet population 2"
 PLACE = "place"
 DEEPEST = 40.0
 """Probabilities are kept as logarithms from 0 to −DEEPEST in 16 bits: to .03 percent."""
-PLACE_SPREAD = 0.3
-"""Standard deviation, on the log scale, of how far a group's share in a place is from everybody's: of 0, .2, .3 and .4
-the least with which intervals for Austrian regions hold about what they say (docs/results/population.md)."""
+PLACE_SPREAD = 0.5
+"""Standard deviation, on the log scale, of how far a group's share in a place is from everybody's: of .3, .4, .5 and .6
+the least with which 95% intervals hold .90 of groups of every size in Austrian regions (docs/results/population.md)."""
+ORIGIN = frozenset({"race", "ethnicity", "hispanic_origin", "country_of_birth", "citizenship", "nationality",
+                    "ancestry"})
+"""Columns of whom a place holds many or few: people of one origin live together."""
+ORIGIN_SPREAD = 3.0
+"""PLACE_SPREAD for them: of .3, .5, 1, 1.5, 2, 2.5 and 3 the least with which 95% intervals hold .90 of counties for
+each of four groups (docs/results/population.md)."""
+LEAST_PEOPLE = 1.0
+"""Other people who are expected at least, of a sample: somebody has the attributes, so that the model underrates the
+group. Of 0, .03, .1, .3 and 1 the one with which intervals hold best where fewer are expected."""
 SURELY_SEEN = 10.0
 """Two attributes contradict each other where no row has both, and independence expects at least so many rows."""
-WELL_SEEN = 100.0
-"""From so many expected rows the sampling error of the table is known better than calibration can show it."""
 IMPOSSIBLE_BELOW = 0.01
 """The same without the table: the model has less than this share of what independence expects."""
 
@@ -109,8 +125,8 @@ class Population:
         np.savez_compressed(
             out, meta=np.frombuffer(dump_json(meta).encode(), np.uint8), shares=self.classes.shares.astype(np.float32),
             tables=np.round(logs / DEEPEST * 65535).astype(np.uint16),
-            calibration_sizes=self.calibration.sizes.astype(np.float32),
-            calibration_residuals=self.calibration.residuals.astype(np.float32),
+            calibration_rows=self.calibration.rows.astype(np.float32),
+            calibration_weights=self.calibration.weights.astype(np.float32),
             seen=np.packbits(self.seen if self.seen is not None else np.zeros((0, 0), np.bool_)))
         write_atomic(path, out.getvalue())
 
@@ -121,44 +137,51 @@ class Population:
         ----------
         cluster : mapping of str to values
             By column a value, a range or a set of these: ``{"age": range(50, 55), "sex": "female", "place":
-            "Nebraska"}``. A column that the population lacks is dropped, and so is one with a value that it does not
-            know: the count is then an upper bound. Two attributes that nobody has together leave the count undefined.
+            "Nebraska"}``. A column that the population lacks is dropped: the count is then an upper bound. A value that
+            no row has counts as under one row. Two attributes that nobody has together leave the count undefined.
         """
         asked = self._asked(cluster)
-        expected, used = asked.expected * self.people, tuple(asked.used)
-        upper = bool(asked.dropped or asked.unknown)
+        used = tuple(asked.used)
+        by_origin = PLACE in used and not ORIGIN.isdisjoint(used)
         about: dict[str, Any] = {
-            "dropped": asked.dropped, "unknown": asked.unknown, "source": self.source, "year": self.year,
-            "upper_bound": upper, "population": self.people, "place_independent": PLACE in used}
+            "used": used, "dropped": asked.dropped, "unknown": asked.unknown, "unseen": asked.unseen,
+            "source": self.source, "year": self.year, "population": self.people, "place_independent": PLACE in used,
+            "origin_by_place": by_origin, "upper_bound": bool(asked.dropped or asked.unknown) and not by_origin}
         impossible = self._impossible(asked)
         if impossible or not used:
-            # Of a group of m people, a sample of one in `people / rows` misses all with probability (1 − 1/that)^m.
-            rows = self.people / max(self.rows, 1)
-            missed = [-math.log(miss) * rows if impossible else self.people for miss in (0.1, 0.025)]
-            least = 0.0 if impossible else 1.0
-            return Count(None, (least, missed[0]), (least, missed[1]), used, expected=0.0, impossible=impossible,
-                         **about)
-        found = self._calibrated(expected, asked.attributes)
-        if asked.share is not None:
-            found, expected = of_share(found, asked.share), expected * asked.share
-        return Count(found.estimate, found.interval80, found.interval95, used, expected=expected, **about)
+            least, (most80, most95) = (0.0, self._missed()) if impossible else (1.0, (self.people, self.people))
+            return Count(None, (least, most80), (least, most95), impossible=impossible, **about)
+        found = self._range(asked, by_origin)
+        return Count(*found, expected=asked.expected * self.people * (asked.share or 1.0), **about)
 
-    def _calibrated(self, expected: float, attributes: int) -> Range:
-        """The calibrated count; where many rows have it, at least as wide as sampling them makes it.
+    def _range(self, asked: _Asked, by_origin: bool) -> Range:
+        """Estimate and intervals; with a place those of the group in the place."""
+        share = asked.share or 1.0
+        if not asked.attributes:
+            people = self.people * share
+            return Range(people, (people, people), (people, people))
+        # Fitted rows are known, but for a private fit and where the table is the population and was asked about itself.
+        inside = self.rows if self.rows < self.people and not self.privacy else 0
+        expected = max(asked.expected, LEAST_PEOPLE / self.people) if inside else asked.expected
+        fitted = float(fitted_rows(np.asarray(expected), self.effective_rows))
+        weights = (normal_errors(UNSEEN_SPREAD) if asked.unseen else
+                   self.calibration.at(fitted, asked.attributes, sampled=inside > 0))
+        whole = people_of(weights, expected * (self.people - inside), expected * inside)
+        most80, most95 = self._missed() if asked.unseen else (self.people, self.people)
+        if asked.share is None:
+            return _at_most(whole, most80, most95)
+        spread = (ORIGIN_SPREAD if by_origin else PLACE_SPREAD) * math.sqrt(max(0.0, 1 - share))
+        there = people_of(widened(weights, spread), expected * self.people * share)
+        most = min(self.people * share, whole.interval95[1])
+        return _at_most(there, min(most, most80), min(most, most95))
 
-        Calibration takes the table for the population and has no group that is both large and a small part of it.
+    def _missed(self) -> tuple[float, float]:
+        """The largest groups that a sample of this size misses in 10 and in 2.5% of cases.
+
+        Of a group of m people, one in `people / rows` misses all with probability (1 − rows / people)^m.
         """
-        if not attributes:
-            return Range(expected, (expected, expected), (expected, expected))
-        found = self.calibration.at(expected, attributes)
-        share = expected / self.people
-        if share * self.effective_rows < WELL_SEEN:
-            return found
-        left = max(0.0, 1 - share) * max(0.0, 1 - self.rows / self.people)
-        ends = [expected * math.exp(side * z * math.sqrt(left / (share * self.effective_rows)))
-                for z in (1.2816, 1.96) for side in (-1, 1)]
-        (a, d), (b, c) = found.interval95, found.interval80
-        return Range(expected, (min(b, ends[0]), max(c, ends[1])), (min(a, ends[2]), max(d, ends[3])))
+        each = self.people / max(self.rows, 1)
+        return max(1.0, -math.log(0.1) * each), max(1.0, -math.log(0.025) * each)
 
     def narrowing(self, cluster: Mapping[str, Asked]) -> dict[str, float]:
         """By attribute used, how many times more people would fit without it, by the model before calibration."""
@@ -207,7 +230,7 @@ class Population:
     def _asked(self, cluster: Mapping[str, Asked]) -> _Asked:
         start = self.classes.offsets
         index = {name: at for at, name in enumerate(self.columns)}
-        used, vectors, places, dropped, unknown, share = [], [], [], [], [], None
+        used, vectors, places, dropped, unknown, unseen, share = [], [], [], [], [], [], None
         for name, given in cluster.items():
             if name == PLACE and self.places and PLACE not in self.columns:
                 share, exact = self.places.share(given)
@@ -222,13 +245,17 @@ class Population:
                 unknown.append(name)
             else:
                 used.append(name)
-                places.append(start[index[name]] + np.asarray(codes))
-                vectors.append(self.classes.tables[places[-1]].sum(0))
+                places.append(start[index[name]] + np.asarray(codes, np.int64))
+                if codes and (self.seen is None or self.seen[places[-1], places[-1]].any()):
+                    vectors.append(self.classes.tables[places[-1]].sum(0))
+                else:
+                    vectors.append(np.full(len(self.classes.shares), UNSEEN_ROWS / self.rows))
+                    unseen.append(name)
         stacked = np.asarray(vectors).reshape(len(vectors), len(self.classes.shares))
         expected = float(stacked.prod(0) @ self.classes.shares) if vectors else 1.0
         if share is not None:
             used.append(PLACE)
-        return _Asked(used, stacked, places, expected, share, tuple(dropped), tuple(unknown))
+        return _Asked(used, stacked, places, expected, share, tuple(dropped), tuple(unknown), tuple(unseen))
 
     def _impossible(self, asked: _Asked) -> tuple[str, str] | None:
         """The two attributes that contradict each other most; None where no two do."""
@@ -258,49 +285,17 @@ class _Asked(NamedTuple):
     share: float | None
     dropped: tuple[str, ...]
     unknown: tuple[str, ...]
+    unseen: tuple[str, ...]
 
     @property
     def attributes(self) -> int:
         return len(self.vectors)
 
 
-def of_share(whole: Range, share: float, spread: float = PLACE_SPREAD) -> Range:
-    """How many of a group live in a place with `share` of the population, if place is independent of the rest.
-
-    The person of whom it is said is there; of the others each is with probability `share`, so that their number is
-    about Poisson: the ends of the intervals are quantiles of it at the ends for the whole population. Place is
-    not quite independent, and groups differ by place: the ends hold `spread` too, less for a place that is nearly the
-    whole.
-    """
-    others = max(0.0, whole.estimate - 1) * share
-    spread *= math.sqrt(max(0.0, 1 - share))
-
-    def between(ends: tuple[float, float], z: float, tail: float) -> tuple[float, float]:
-        found = []
-        for end, side, level in zip(ends, (-1, 1), (tail, 1 - tail), strict=True):
-            there = max(0.0, end - 1) * share
-            # On the log scale the error of the whole count and that of independence add up in squares.
-            known = min(there, others) > 0
-            away = math.hypot(math.log(there / others) if known else 0.0, z * spread)
-            found.append(1 + poisson_quantile((others if known else there) * math.exp(side * away), level))
-        return found[0], found[1]
-
-    return Range(1 + others, between(whole.interval80, 1.2816, 0.1), between(whole.interval95, 1.96, 0.025))
-
-
-def poisson_quantile(mean: float, level: float) -> float:
-    """Least k with P(Poisson(mean) <= k) >= level; from a mean of 500 by the normal approximation."""
-    if mean >= 500:
-        from statistics import NormalDist
-
-        return max(0.0, mean + NormalDist().inv_cdf(level) * math.sqrt(mean))
-    term = total = math.exp(-mean)
-    k = 0
-    while total < level and k < 2000:
-        k += 1
-        term *= mean / k
-        total += term
-    return float(k)
+def _at_most(found: Range, most80: float, most95: float) -> Range:
+    """The same with no end of an interval above `most80` and `most95`."""
+    (a, d), (b, c) = found.interval95, found.interval80
+    return Range(min(found.estimate, most80), (min(b, most80), min(c, most80)), (min(a, most95), min(d, most95)))
 
 
 @cache
@@ -322,8 +317,8 @@ def _read(content: bytes, name: str) -> Population:
                 tables[end - size:end] /= tables[end - size:end].sum(0)
             shares = held["shares"].astype(np.float64)
             bits = np.unpackbits(held["seen"]).astype(np.bool_)[:sum(sizes) ** 2]
-            calibration = Calibration(held["calibration_sizes"].astype(np.float64),
-                                      held["calibration_residuals"].astype(np.float64))
+            calibration = Calibration(held["calibration_rows"].astype(np.float64),
+                                      held["calibration_weights"].astype(np.float64))
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
         raise InputError(f"{name} is no population: expected a file that 'discreet population fit' wrote") from None
     if tables.shape != (sum(sizes), len(shares)):

@@ -154,17 +154,17 @@ def fit_private(codes: IntArray, weights: FloatArray, columns: Sequence[Column],
 
     mixture, total = model(release(codes, weights, sizes, guarantee, releasing), fitting)
     whole, rows = total if people is None else people, max(10, round(total / guarantee.most_weight))
-    predicted, true, numbers = [], [], []
+    found, outside = [], max(1, round(whole) - 1)
     for one in checking.spawn(REFITS):
         made = mixture.sample(min(rows, 100_000), one)
         weight = np.full(len(made), guarantee.most_weight * rows / len(made))
         noise = release(made, np.zeros(len(made)), sizes, guarantee, one)
         again, _ = model(pair_counts(made, weight, sizes) + noise, one)
         asked = random_clusters(np.arange(len(made)), len(sizes), CLUSTERS, one, least=1)
-        cells = made[asked.rows]
-        predicted.append(whole * again.probabilities(cells, asked.used))
-        true.append(1.0 + one.poisson(max(whole - 1, 0) * mixture.probabilities(cells, asked.used)))
-        numbers.append(asked.used.sum(1))
-    calibration = calibrate(np.concatenate(predicted), np.concatenate(true), np.concatenate(numbers))
+        shares, true = (classes.probabilities(made[asked.rows], asked.used) for classes in (again, mixture))
+        others = one.binomial(outside, np.minimum(true, 1.0)).astype(np.float64)
+        found.append((shares, others, np.full(len(shares), float(outside)), asked.used.sum(1)))
+    shares, others, apart, numbers = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    calibration = calibrate(shares, others, apart, numbers, rows)
     return Population({column.name: column for column in columns}, mixture, whole, rows, float(rows), calibration,
                       source, year, privacy=guarantee.in_words())

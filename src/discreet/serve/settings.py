@@ -55,6 +55,7 @@ class GuardSettings(_Part):
     rules_tau: float | None = None
     unsure_above: float | None = None
     reader: bool | None = None
+    spacy: str | None = None
     models: tuple[str, ...] = ()
     mode: Mode | None = None
     review_flags: bool | None = None
@@ -75,11 +76,11 @@ class GuardSettings(_Part):
         """The guard. Raises UsageError or InputError as `Guard` does."""
         if self.folder is not None:
             guard = Guard.load(self.folder, policy=self.policy, audience=self.audience, point=self.point,
-                               discriminator=self.discriminator, reader=self.reader)
+                               discriminator=self.discriminator, reader=self.reader, spacy=self.spacy)
         else:
             policy = (Policy.of(str(self.domain), self.audience) if self.policy is None
                       else Policy.load(self.policy, self.audience, self.domain))
-            guard = Guard(policy, point=self.point, reader=self.reader)
+            guard = Guard(policy, point=self.point, reader=self.reader, spacy=self.spacy)
         if self.people or self.population is not None:
             guard = guard.counting(self.population)
         return guard.at(rules_tau=self.rules_tau, unsure=self.unsure_above)

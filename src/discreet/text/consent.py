@@ -12,13 +12,12 @@ from dataclasses import replace
 from functools import cached_property
 
 from discreet.core.unicode import squeezed
-from discreet.text.doc import Doc
+from discreet.text.doc import Doc, Docs
 from discreet.text.evidence import lexicon as lex
 from discreet.text.evidence.mentions import Attribute
 from discreet.text.evidence.referents import Referent, find_referents
-from discreet.text.facts import STEM, fact_words, is_alike
+from discreet.text.facts import STEM, fact_words, is_alike, token_words
 from discreet.text.record import Alone
-from discreet.text.render import render
 from discreet.text.resources import patterns
 
 _REPEATED = ("third", "speaker", "cohort")
@@ -74,15 +73,16 @@ def speaks_of_theirs(text: str) -> bool:
 
 
 class Spoken:
-    """A text that somebody may have said, with whom it speaks of, parsed once."""
+    """A text that somebody may have said, with whom it speaks of, parsed once; `docs` holds what is parsed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, docs: Docs | None = None) -> None:
         self.text = text
+        self._docs = Docs() if docs is None else docs
 
-    @cached_property
+    @property
     def doc(self) -> Doc:
         """The rendered text."""
-        return Doc(render(self.text))
+        return self._docs[self.text]
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -143,7 +143,7 @@ class OwnWords:
             for token, mine in zip(doc.tokens, own, strict=True):
                 after = doc.text[token.end : token.end + 30].lower()
                 if mine and not patterns("requests")["count not age"].search(after):
-                    found.update(fact_words(token.text))
+                    found.update(token_words(token.text))
         return frozenset(found)
 
     def tell(self, kind: str, value: str) -> bool:
@@ -220,9 +220,9 @@ def _shown(a: Attribute, doc: Doc) -> str:
 
 
 def _repeats(a: Attribute, doc: Doc, own: OwnWords) -> bool:
-    sentence = doc.sentence_of(doc.token_at_original(a.start))
-    told = own.tell(a.kind, _shown(a, doc)) or own.tell(a.kind, a.value)
-    return a.subject in _REPEATED and told and (own.brings or _may_be_asker(doc, *sentence))
+    if a.subject not in _REPEATED or not (own.tell(a.kind, _shown(a, doc)) or own.tell(a.kind, a.value)):
+        return False
+    return own.brings or _may_be_asker(doc, *doc.sentence_of(doc.token_at_original(a.start)))
 
 
 def without_repeated(doc: Doc, own: OwnWords) -> tuple[str, int]:
@@ -238,7 +238,7 @@ def without_repeated(doc: Doc, own: OwnWords) -> tuple[str, int]:
             continue
         said = False
         for token in doc.tokens[first:last]:
-            words = fact_words(token.text)
+            words = token_words(token.text)
             known = own.ages if token.text.isdigit() else own.words
             # "52-year-old" goes with its number.
             said = all(word in known for word in words) if words else said and token.lower in _OF_AGE

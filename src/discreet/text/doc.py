@@ -63,10 +63,13 @@ class Doc:
     def tokens(self) -> tuple[Token, ...]:
         """All tokens in order; each knows the number of its sentence."""
         found = [(m.group(), m.start(), m.end()) for m in TOKEN.finditer(self.text)]
-        tokens, number = [], 0
+        tokens, number, last, before = [], 0, "", 0
         for i, (word, start, end) in enumerate(found):
-            number += i > 0 and self._breaks(found, i)
+            # Behind a word and a blank, and where nothing is between, no sentence ends.
+            if i and start > before and (start > before + 1 or not last[-1].isalnum() or self.text[before] == "\n"):
+                number += self._breaks(found, i)
             tokens.append(Token(word, word.lower(), start, end, number))
+            last, before = word, end
         return tuple(tokens)
 
     @cached_property
@@ -80,19 +83,25 @@ class Doc:
         starts = [i for i, token in enumerate(self.tokens) if not i or token.sentence != self.tokens[i - 1].sentence]
         return tuple(pairwise([*starts, len(self.tokens)] if starts else []))
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [t.start for t in self.tokens]
+
     def sentence_of(self, index: int) -> tuple[int, int]:
         """The token range of the sentence that holds token `index`."""
         return self.sentences[self.tokens[index].sentence]
 
     def token_at(self, offset: int) -> int:
         """Index of the token that covers or follows a character offset (the last one past the end)."""
-        place = max(0, bisect_right(self.tokens, offset, key=lambda t: t.start) - 1)
+        place = max(0, bisect_right(self._starts, offset) - 1)
         if self.tokens and self.tokens[place].end <= offset and place + 1 < len(self.tokens):
             return place + 1
         return place
 
     def token_at_original(self, offset: int) -> int:
         """As `token_at`, of an offset into the original text."""
+        if not self.prepared.is_rewritten:
+            return max(0, bisect_right(self._starts, offset) - 1)
         at = bisect_right(self.tokens, offset, key=lambda t: self.prepared.span(t.start, t.end)[0]) - 1
         return max(0, at)
 
@@ -116,12 +125,7 @@ class Doc:
     def _breaks(self, found: list[tuple[str, int, int]], i: int) -> bool:
         """Whether a sentence ends before token `i`."""
         word, start, _ = found[i]
-        last, _, end = found[i - 1]
-        if start - end < 2 and last[-1].isalnum() and self.text[end] != "\n":
-            return False
-        if start == end:
-            return False
-        gap = self.text[end:start]
+        gap = self.text[found[i - 1][2] : start]
         if gap.count("\n") >= 2 or ("\n" in gap and (word[0].isupper() or word in "-*•>")):
             return True
         j = i - 1
@@ -134,3 +138,14 @@ class Doc:
         if found[j][0] == "." and (initial or before in _ABBREVIATION):
             return False
         return not word[0].islower()
+
+
+class Docs(dict[str, Doc]):
+    """Texts as they came, each rendered and tokenised once: all that reads a text of one check takes it from here."""
+
+    def __missing__(self, text: str) -> Doc:
+        self[text] = doc = Doc.of(text)
+        return doc
+
+    def __repr__(self) -> str:
+        return f"Docs({len(self)} texts)"

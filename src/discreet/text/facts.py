@@ -7,7 +7,7 @@ fact are left out.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from discreet.text.evidence import lexicon as lex
 from discreet.text.resources import words as word_lists
@@ -37,6 +37,12 @@ def fact_words(text: str, *, ages: bool = False) -> list[str]:
     told = [lex.KIN[word][0] if word in lex.KIN else word for word in told if word not in _empty()]
     told = [_SAME.get(word, word) for word in told]
     return [f"{word}|decade{word[0]}" if ages and re.fullmatch(r"[2-9]\d", word) else word for word in told]
+
+
+@lru_cache(maxsize=8192)
+def token_words(token: str) -> tuple[str, ...]:
+    """As `fact_words`, of one word or number."""
+    return tuple(fact_words(token))
 
 
 def is_alike(a: str, b: str) -> bool:

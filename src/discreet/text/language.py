@@ -92,6 +92,10 @@ class Stretch(NamedTuple):
 
 def guess_language(doc: Doc) -> Language:
     """Judge a text stretch by stretch; the first stretch that is not English, or cannot be read, decides."""
+    return doc.once("language", lambda: _guessed(doc))
+
+
+def _guessed(doc: Doc) -> Language:
     reason = _hides(doc)
     if reason:
         return Language(False, "und", False, reason)

@@ -19,10 +19,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.core.records import Answer, Origin
+from discreet.text.doc import Doc, Docs
 
 if TYPE_CHECKING:
     from discreet.text.consent import OwnWords, Spoken
-    from discreet.text.doc import Doc
     from discreet.text.evidence.mentions import Attribute
     from discreet.text.record import Alone
 
@@ -50,11 +50,12 @@ class Part:
 class Request:
     """A request by origin. `parts` are in the order of the request; `asked` is the text of the last user messages,
     which may hold a question, whoever wrote it. `alone`: all other text of the request was read, and describes
-    nobody."""
+    nobody. `docs` holds the texts that were parsed."""
 
     parts: tuple[Part, ...]
     asked: str = field(repr=False, default="")
     alone: Alone | None = None
+    docs: Docs = field(repr=False, compare=False, default_factory=Docs)
 
     def of(self, *origins: Origin) -> tuple[str, ...]:
         """The texts of some origins."""
@@ -68,7 +69,7 @@ class Request:
             return None
         from discreet.text.consent import OwnWords, Spoken  # Most answers come without a request.
 
-        return OwnWords((part.spoken or Spoken(part.text) for part in mine), alone=self.alone)
+        return OwnWords((part.spoken or Spoken(part.text, self.docs) for part in mine), alone=self.alone)
 
     def others(self) -> tuple[str, ...]:
         """All text but the user's own words, where it shows what an answer may have been taken from; else none.
@@ -83,16 +84,6 @@ class Request:
                 texts.append((part.origin, part.text if held is None else part.text.replace(held, "\n\n", 1)))
         shown = sum(len(text.split()) for origin, text in texts if origin in ("retrieved", "tool", "unknown"))
         return tuple(text for _, text in texts if text.strip()) if said and shown >= _LEAST else ()
-
-    @property
-    def made_up(self) -> bool:
-        """Whether the user's own words ask for, or suppose, somebody made up."""
-        said = self.of("user")
-        if not said:
-            return False
-        from discreet.text.resources import patterns
-
-        return any(patterns("requests")["made up"].search(" ".join(text.lower().split())) for text in said)
 
     def repeated(self, attributes: Iterable[Attribute], doc: Doc) -> tuple[Attribute, ...]:
         """Attributes of an answer, those that repeat what the user said as the asker's (`consent.repeated`)."""
@@ -124,8 +115,9 @@ class Request:
 _OF_USER = ("declared", "words", "pinned", "closed", "plain", "undeclared", "shared")
 
 
-def request_of(answer: Answer) -> Request:
+def request_of(answer: Answer, docs: Docs | None = None) -> Request:
     """The request of an answer, by origin. Raises UsageError for a template that is none."""
+    docs = Docs() if docs is None else docs
     parts = [Part("retrieved", text, "source") for text in answer.sources]
     asked: list[str] = []
     until: int | None = None  # What stands before the last user message: a tool may repeat it afterwards.
@@ -147,14 +139,14 @@ def request_of(answer: Answer) -> Request:
         else:
             from discreet.text.speech import stretches
 
-            found = [Part(*one) for one in stretches(text, answer.prompts)]
+            found = [Part(*one) for one in stretches(text, answer.prompts, docs)]
             asked += sorted((part.text for part in found if part.how in _OF_USER), key=len)[-1:]
             parts += [others.withdrawn(part, parts, ("retrieved", "tool", "answer")) for part in found]
     if answer.user_words is not None:
         said = Part("user", answer.user_words, "declared")
         parts.append(_Others().withdrawn(said, parts[:until], ("retrieved", "tool")))
         asked = [answer.user_words]
-    return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked))
+    return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked), docs=docs)
 
 
 class _Others:

@@ -18,12 +18,18 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
 from discreet.core.records import Public
 from discreet.core.unicode import Prepared
+from discreet.text.doc import Docs
 from discreet.text.render import render
 from discreet.text.resources import words as word_lists
 
 QuoteAction = Literal["off", "evidence", "abstain", "flag"]
+_Numbers = NDArray[np.int64]
 QUOTE_ACTIONS: tuple[QuoteAction, ...] = get_args(QuoteAction)
 _WORD = re.compile(r"[^\W_]+")
 _NUMBERS = frozenset("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
@@ -61,27 +67,33 @@ class Quote:
     words: int
 
 
-def find_quotes(answer: str, sources: Sequence[str], rule: QuoteRule | None = None) -> tuple[Quote, ...]:
+def find_quotes(answer: str, sources: Sequence[str], rule: QuoteRule | None = None, docs: Docs | None = None
+                ) -> tuple[Quote, ...]:
     """Quotes of the passages in an answer, in order of place; offsets are those of the answer as it came.
 
     A passage that is a `Public` is one that anybody may read. None where the rule is off or there are no passages.
+    `docs` holds texts that were rendered.
     """
-    rule = rule or QuoteRule()
+    rule, docs = rule or QuoteRule(), Docs() if docs is None else docs
     private = [(number, one) for number, one in enumerate(sources, 1) if not isinstance(one, Public)]
     if rule.action == "off" or not private:
         return ()
-    prepared = render(answer)
+    prepared = docs[answer].prepared
     said, places = _words(prepared)
-    public = [_words(render(one))[0] for one in sources if isinstance(one, Public)]
+    public = [_words(docs[one].prepared)[0] for one in sources if isinstance(one, Public)]
     common = _covered(said, [_listed(), _runs([w for w, _ in map(_words, map(render, rule.common))]), _runs(public)])
-    index = _Index([(number, _words(render(one))[0]) for number, one in private])
+    index = _Index([(number, _words(docs[one].prepared)[0]) for number, one in private])
     telling = word_lists("language")["en"]
+    chains = sorted(_chains(said, index, common), key=lambda c: (-c.seeds, c.first))
+    if not chains:
+        return ()
+    here, there = _numbered(said, index.words)
     found: list[Quote] = []
     taken = [False] * len(said)
-    for chain in sorted(_chains(said, index, common), key=lambda c: (-c.seeds, c.first)):
+    for chain in chains:
         if sum(taken[chain.first : chain.last]) * 2 > chain.last - chain.first:
             continue
-        pairs = _aligned(said, index.words, chain)
+        pairs = _aligned(here, there, chain)
         pairs = [(i, p) for i, p in pairs if not common[i]]
         if not pairs:
             continue
@@ -222,47 +234,49 @@ def _chains(said: Sequence[str], index: _Index, common: Sequence[bool]) -> list[
     return [one for one in (*done, *active.values()) if one.seeds > 1]
 
 
-def _aligned(said: Sequence[str], words: Sequence[str], chain: _Chain) -> list[tuple[int, int]]:
+def _numbered(*texts: Sequence[str]) -> list[_Numbers]:
+    """Texts with a number for each word, the same for the same word."""
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(word for words in texts for word in words))}
+    return [np.array([numbers[word] for word in words], np.int64) for words in texts]
+
+
+def _aligned(said: _Numbers, words: _Numbers, chain: _Chain) -> list[tuple[int, int]]:
     """The best local alignment in the band of a chain: pairs of equal words, places in answer and passages."""
     first, last = max(0, chain.first - _GAP), min(len(said), chain.last + _GAP)
     low, width = chain.low - _DRIFT, chain.high - chain.low + 2 * _DRIFT + 1
-    before: list[int] = [0] * (width + 2)
-    steps: list[list[int]] = []
-    best, at = 0, (0, 0)
-    for i in range(first, last):
-        row, step = [0] * (width + 2), [0] * (width + 2)
-        for k in range(1, width + 1):
-            place = i + low + k - 1
-            if not 0 <= place < len(words):
-                continue
-            equal = said[i] == words[place]
-            # On one diagonal, a word of the answer that the passage lacks, and one of the passage left out.
-            score = before[k] + (_MATCH if equal else _MISS)
-            way = 1
-            if before[k + 1] + _MISS > score:
-                score, way = before[k + 1] + _MISS, 2
-            if row[k - 1] + _MISS > score:
-                score, way = row[k - 1] + _MISS, 3
-            if score > 0:
-                row[k], step[k] = score, way
-                if score >= best:
-                    best, at = score, (i, k)
-        steps.append(step)
-        before = row
+    # Row i holds word first + i - 1 of the answer, column k its place first + i - 1 + low + k - 1 in the passages.
+    scores = np.zeros((last - first + 1, width + 2), np.int32)
+    equal = said[first:last, None] == sliding_window_view(_stretch(words, first + low, last - first + width - 1), width)
+    here = np.where(equal, np.int32(_MATCH), np.int32(_MISS))
+    # What it costs to leave out words of the passage up to a place: the best of a row is then a running maximum.
+    left_out = -_MISS * np.arange(width, dtype=np.int32)
+    for i, row in enumerate(scores[1:, 1:-1]):
+        np.maximum(scores[i, 1:-1] + here[i], scores[i, 2:] + _MISS, out=row)
+        np.maximum(row, 0, out=row)
+        np.add(row, left_out, out=row)
+        np.maximum.accumulate(row, out=row)
+        np.subtract(row, left_out, out=row)
+    i, k = (int(n[-1]) for n in np.nonzero(scores == scores.max()))
     pairs: list[tuple[int, int]] = []
-    i, k = at
-    while i >= first and steps[i - first][k]:
-        way = steps[i - first][k]
-        place = i + low + k - 1
-        if way == 1:
-            if said[i] == words[place]:
-                pairs.append((i, place))
+    while score := scores[i, k]:
+        # On one diagonal, a word of the answer that the passage lacks, or one of the passage left out.
+        if score == scores[i - 1, k] + here[i - 1, k - 1]:
+            if equal[i - 1, k - 1]:
+                pairs.append((first + i - 1, first + i - 1 + low + k - 1))
             i -= 1
-        elif way == 2:
+        elif score == scores[i - 1, k + 1] + _MISS:
             i, k = i - 1, k + 1
         else:
             k -= 1
     return pairs[::-1]
+
+
+def _stretch(words: _Numbers, start: int, length: int) -> _Numbers:
+    """So many words from a place on, none (-1) before the first and behind the last one."""
+    found = np.full(length, -1)
+    inside = words[max(0, start) : max(0, start + length)]
+    found[max(0, -start) : max(0, -start) + len(inside)] = inside
+    return found
 
 
 def rule_of(said: object) -> QuoteRule:

@@ -1,10 +1,9 @@
 """The learned reader: a small transformer that finds what a text says of whom.
 
-For each class of attribute it marks spans, says whose each is (a private person, the speaker, the one spoken to, staff,
-a public, historic, hypothetical or fictional person, a group, nobody) and which spans speak of one person; for the
-whole text it gives the probability that somebody has one, two, three, four attributes that identify, and of classes
-that can be inferred though no words state them. It runs with onnxruntime and tokenizers alone, a text at a time on one
-thread, so the same text gives the same bits in any company.
+For each class of attribute it marks spans, says whose each is (a third person, the speaker, a public person, a group,
+nobody) and which spans speak of one person; for the whole text it gives the probability that somebody has one, two,
+three, four attributes that identify, and of classes that can be inferred though no words state them. It runs with
+onnxruntime and tokenizers alone, a text at a time on one thread, so the same text gives the same bits in any company.
 Made by `make reader`; `docs/reader.md` is its model card.
 """
 
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import DetectorError
 from discreet.core.onnx import open_session
-from discreet.core.records import PERSONS, Subject
+from discreet.core.records import Subject
 
 FOLDER = Path(__file__).parent / "data" / "reader"
 MODEL, TOKENIZER, CARD = "reader.onnx", "tokenizer.json", "reader.json"
@@ -212,14 +211,14 @@ class Reader:
 
     def _persons(self, found: Sequence[tuple[int, int, int]], out: Mapping[str, Floats], others: int
                  ) -> list[tuple[Subject, str]]:
-        """Whose each span is: it joins the person whose spans it is most like on average, or opens another one. The
-        status of a person is decided over all of their spans. Persons that are compared are the last `_OPEN`."""
+        """Whose each span is: it joins the person whose spans it is most like on average, or opens another one. Whether
+        a person is public is decided over all of their spans. Persons that are compared are the last `_OPEN`."""
         open_, kinds_of = _OpenPersons(self._gate.shape[1]), list[Floats]()
         joined: list[tuple[Subject, int]] = []
         for i, j, c in found:
             whose = _softmax(out["whose"][i:j, c].mean(0))
             subject = self._kinds[int(whose.argmax())]
-            if subject not in PERSONS:
+            if subject not in ("third", "public"):
                 joined.append((subject, -1))
                 continue
             vector = out["person"][i:j].mean(0) * self._gate[c] + self._shift[c]
@@ -228,9 +227,8 @@ class Reader:
                 kinds_of.append(np.zeros_like(whose))
             kinds_of[k] = kinds_of[k] + whose
             joined.append((subject, k))
-        known: list[Subject] = [kind for kind in PERSONS if kind in self._kinds]
-        at = [self._kinds.index(kind) for kind in known]
-        told = [known[int(kinds[at].argmax())] for kinds in kinds_of]  # Of equals the first, the private person.
+        third, public = self._kinds.index("third"), self._kinds.index("public")
+        told: list[Subject] = ["public" if kinds[public] > kinds[third] else "third" for kinds in kinds_of]
         return [(subject, subject) if k < 0 else (told[k], f"r{others + k + 1}") for subject, k in joined]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from discreet.core.records import Subject
 from discreet.domains import Domain
 from discreet.text.doc import Doc
 from discreet.text.evidence.bind import find_evidence
@@ -42,21 +41,14 @@ class Read:
     @classmethod
     def of(cls, doc: Doc, domain: Domain, *, reader: bool) -> Read:
         """A text as read."""
-        seen = tuple(attributes_of(packaged().read(doc.text), doc)) if reader else None
-        return cls(doc, find_evidence(doc, domain), seen)
+        seen = doc.once(("seen", doc.text), lambda: packaged().read(doc.text)) if reader else None
+        return cls(doc, find_evidence(doc, domain), None if seen is None else tuple(attributes_of(seen, doc)))
 
-    def facts(self, counted: Collection[str], subjects: Collection[Subject] | None = None) -> frozenset[Fact]:
-        """What is told of anybody, or of some `subjects` as the reader takes them, in the classes that count."""
-        found = (*self.ruled, *(self.seen or ())) if subjects is None else self.seen or ()
-        return frozenset(facts_of((a for a in found if subjects is None or a.subject in subjects), self.doc, counted))
-
-
-def facts_of(attributes: Iterable[Attribute], doc: Doc, counted: Collection[str]) -> Iterator[Fact]:
-    """The attributes of a text that count, as facts."""
-    for a in attributes:
-        words = tuple(fact_words(doc.prepared.original[a.start : a.end])) if a.kind in counted else ()
-        if words:
-            yield a.kind, words
+    def facts(self, counted: Collection[str]) -> frozenset[Fact]:
+        """What is told of anybody, in the classes that count."""
+        told = ((a.kind, tuple(fact_words(self.doc.prepared.original[a.start : a.end])))
+                for a in (*self.ruled, *(self.seen or ())) if a.kind in counted)
+        return frozenset((kind, words) for kind, words in told if words)
 
 
 def shared(facts: Iterable[Fact], text: str) -> int:

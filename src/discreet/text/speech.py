@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from discreet.core.records import Origin, Prompts
 from discreet.text.consent import Spoken
+from discreet.text.doc import Docs
 from discreet.text.evidence import lexicon as lex
 from discreet.text.resources import patterns
 from discreet.text.templates import Message, Slot, Template, collapsed, known, parse
@@ -20,7 +21,7 @@ _TAIL = 25
 """Most words behind the first question: what follows it at length may be text that was put behind it."""
 
 
-def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str, Spoken | None]]:
+def stretches(text: str, prompts: Prompts, docs: Docs) -> Iterator[tuple[Origin, str, str, Spoken | None]]:
     """The stretches of an undeclared user message."""
     if prompts.user_messages == "words":
         yield "user", text, "words", None
@@ -30,7 +31,7 @@ def stretches(text: str, prompts: Prompts) -> Iterator[tuple[Origin, str, str, S
     if pinned:
         yield from _slots(pinned, "pinned")
         return
-    spoken = Spoken(text)
+    spoken = Spoken(text, docs)
     if prompts.user_messages == "auto" and why_not_plain(spoken) is None:
         yield "user", text, "plain", spoken
         return

@@ -20,7 +20,7 @@ from typing import Protocol
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.registry import Registry
 from discreet.core.unicode import Prepared
-from discreet.text.doc import lower_of_same_length
+from discreet.text.doc import Doc, lower_of_same_length
 from discreet.text.resources import patterns
 
 SHAPED, BOUND, CHECKED = 1, 2, 3
@@ -194,6 +194,11 @@ def find_direct(prepared: Prepared, *, types: Collection[str] | None = None) -> 
     if prepared.decoded:
         found += _decoded_hits(prepared, chosen)
     return _resolve([(hit, rank) for hit, rank in found if types is None or hit.type in types])
+
+
+def direct_of(doc: Doc) -> list[DirectSpan]:
+    """As `find_direct`, of all types; asked once of a document."""
+    return doc.once("direct", lambda: find_direct(doc.prepared))
 
 
 def _hits(text: str, chosen: list[tuple[str, Recogniser]]) -> Iterator[tuple[Hit, int]]:

@@ -45,9 +45,10 @@ def find_evidence(doc: Doc, domain: DomainLike) -> tuple[Attribute, ...]:
     """Every attribute that a text states, bound to its subject, in order of their place.
 
     One per mention, so a repeated fact appears repeatedly. `domain` is the name of a built-in domain, or the folder of
-    one.
+    one. Asked once of a document.
     """
-    return _attributes(doc, load_domain(domain))
+    loaded = load_domain(domain)
+    return doc.once(("evidence", loaded), lambda: _attributes(doc, loaded))
 
 
 def _attributes(doc: Doc, domain: Domain) -> tuple[Attribute, ...]:

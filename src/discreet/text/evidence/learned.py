@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
-from discreet.core.records import PERSONS, Subject
+from discreet.core.records import Subject
 from discreet.domains import IDENTIFYING, load_domain
 from discreet.text.doc import Doc
 from discreet.text.evidence import lexicon as lex
@@ -22,6 +22,7 @@ KINDS = (*IDENTIFYING, "sex")
 """The classes that the reader decides; those of a domain, and whether a person is spoken of, are the rules' own."""
 WEAK = 0.7
 """Below this probability a span counts as weak."""
+_TOLD = ("third", "public")
 _FORM = ("cohort", "public")
 _SETTLED = (*_FORM, "asker")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -185,26 +186,30 @@ def overlapping(one: Sequence[Attribute], other: Sequence[Attribute]) -> list[li
     return found
 
 
-def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attribute, ...]:
-    """What was read, and of the rules the classes that the reader does not decide, each person under one key.
+def merged(read: Sequence[Attribute], ruled: Iterable[Attribute], further: Iterable[Attribute] = ()
+           ) -> tuple[Attribute, ...]:
+    """What was read, of the rules the classes that the reader does not decide, and what is found further about persons
+    of the rules, each person under one key.
 
     A person of the rules is the person of the reader with whom they share most attributes; the only third person of the
     reader is every third person of the rules with whom nobody shares anything.
     """
     ruled = tuple(ruled)
-    told = [b for b in read if b.subject in PERSONS]
+    told = [b for b in read if b.subject in _TOLD]
     votes: dict[str, Counter[tuple[str, Subject]]] = {}
     for a, shared in zip(ruled, overlapping(ruled, told), strict=True):
-        if a.subject in PERSONS:
+        if a.subject in _TOLD:
             votes.setdefault(a.person, Counter()).update((told[i].person, told[i].subject) for i in shared)
     same = {person: counted.most_common(1)[0][0] for person, counted in votes.items() if counted}
     third = {(b.person, b.subject) for b in told}
     alone = next(iter(third)) if len(third) == 1 else None
     out = _as_ruled(read, ruled)
-    for a in (a for a in ruled if a.kind not in KINDS):
+    for a, more in (*((a, False) for a in ruled if a.kind not in KINDS), *((a, True) for a in further)):
         person, subject = a.person, a.subject
-        if subject in PERSONS:
+        if subject in _TOLD:
             person, subject = same.get(a.person) or alone or (person, subject)
+        if more and subject == "public":
+            continue
         out.append(Attribute(a.kind, a.value, subject, person, a.start, a.end, a.why, a.weak, a.probability,
                              rendered=a.rendered))
     return tuple(sorted(out, key=lambda a: (a.start, a.end, a.kind)))

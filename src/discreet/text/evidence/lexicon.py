@@ -81,7 +81,7 @@ def person_words(person: str = "person", people: str = "people") -> PersonWords:
 
     known = PERSON_NOUNS.keys() | KIN.keys() | PLURAL_NOUNS | NOT_PERSONS
     own = frozenset(head(person) - known)
-    return PersonWords(own | PERSON_NOUNS.keys(), PLURAL_NOUNS | (head(people) - known), own)
+    return PersonWords(own | frozenset(PERSON_NOUNS), PLURAL_NOUNS | (head(people) - known), own)
 
 
 def _table(name: str, columns: int, entry: Callable[..., Term] = Term) -> Mapping[str, Term]:

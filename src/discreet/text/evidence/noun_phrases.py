@@ -94,11 +94,20 @@ def is_aged(doc: Doc, i: int) -> bool:
         after = doc.lowers[i + 1]
         if after == "," or after.endswith("ed") or after in _AFTER_PERSON:
             return True
-    if not (is_agent_noun(doc.lowers[i]) or doc.lowers[i] in NO_TRADE):
+    if not _is_worker(doc.lowers[i]):
         return False
     phrase = doc.lowers[noun_start(doc, i) : i]
     aged = "old" in phrase[-2:] and phrase[-1] not in lex.PERSON_NOUNS
     return aged and phrase[0] in ("a", "an")
+
+
+def may_be_aged(word: str) -> bool:
+    """Whether a word is a person where an age stands before it, or ends such an age."""
+    return word == "old" or _is_worker(word)
+
+
+def _is_worker(word: str) -> bool:
+    return is_agent_noun(word) or word in NO_TRADE
 
 
 def noun_start(doc: Doc, i: int) -> int:

@@ -75,13 +75,29 @@ class _Open:
 
 
 def find_referents(doc: Doc, nouns: lex.PersonWords | None = None) -> tuple[Referent, ...]:
-    """All referents of a text, in order of their first token, by the person nouns of its domain."""
-    state = _Open(nouns or lex.person_words())
+    """All referents of a text, in order of their first token, by the person nouns of its domain; asked once."""
+    nouns = nouns or lex.person_words()
+    return doc.once(("referents", nouns), lambda: _referents(doc, nouns))
+
+
+def _referents(doc: Doc, nouns: lex.PersonWords) -> tuple[Referent, ...]:
+    state = _Open(nouns)
     found: list[Referent] = []
-    for i in range(len(doc.tokens)):
-        if (not found or found[-1].last <= i) and (referent := _at(doc, i, state, found)) is not None:
+    pointing = {word for word in set(doc.lowers) if _may_point(word, nouns)}
+    last = 0
+    for i, token in enumerate(doc.tokens):
+        if i < last or not (token.lower in pointing or token.is_capitalised):
+            continue
+        if (referent := _at(doc, i, state, found)) is not None:
             found.append(referent)
+            last = referent.last
     return tuple(found)
+
+
+def _may_point(word: str, nouns: lex.PersonWords) -> bool:
+    """Whether a lower-case word points at somebody in some text, without regard to what stands around it."""
+    return (word in _PRONOUNS or word in lex.KIN or word in nouns.nouns or word in nouns.plurals or phrases.is_job(word)
+            or phrases.may_be_aged(word))
 
 
 def _at(doc: Doc, i: int, state: _Open, found: list[Referent]) -> Referent | None:

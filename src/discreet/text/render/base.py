@@ -21,10 +21,14 @@ _SUPERSCRIPT = re.compile("(?:(?<=[a-z]{3})|(?<=[.,;:!?)\\]\"”]))[\u00b9\u00b2
 # Any of these, a line with a comma that another follows, a quoted value: else there is nothing to render.
 _HINT = re.compile(r"[*_~`#<>&|\[\\{\t=;\u2190-\u2bff\u3010\U0001f000-\U0001faff]|(?m:^(?:-{3}|[^,\n]{1,40},.*$\n))"
                    r"|\w:[ \t]*[\"'|>]")
+# A name in letters as in most answers: nothing is rendered, and nothing in it is coded.
+_NAME = re.compile(r"[A-Z][a-z]{1,10}(?:\.? [A-Z][a-z]{1,10})*")
 
 
 def render(text: str) -> Prepared:
     """A text as a reader sees it, for detection; see the module for what is undone."""
+    if _NAME.fullmatch(text):
+        return Prepared(text, text, ())
     footnotes = [] if text.isascii() else [(*m.span(), "") for m in _SUPERSCRIPT.finditer(text)]
     marks = [(*m.span(), " ") for m in SEPARATORS.finditer(text)]
     current, first = rewrite(text, sorted([*footnotes, *marks]))

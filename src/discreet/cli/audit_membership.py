@@ -61,8 +61,9 @@ class Audit:
 
     def check(self) -> None:
         """Raise UsageError for an option out of range, before hours of work."""
-        lib.membership_audit.check_options(self.tolerance_auc, self.tolerance_part, self.base_rate, self.permutations,
-                                           self.bootstraps, self.seed)
+        lib.membership_audit.check_options(
+            tolerance_auc=self.tolerance_auc, tolerance_part=self.tolerance_part, base_rate=self.base_rate,
+            permutations=self.permutations, bootstraps=self.bootstraps, seed=self.seed)
         self.excluded()
         if self.attacks is not None:
             names_of("--attacks", self.attacks, list(lib.attack.attacks))

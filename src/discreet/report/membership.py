@@ -147,7 +147,9 @@ def _details(one: Audited, words: page.Record, place: int = 1) -> tuple[page.Blo
                   for name, figure in figures.items()]
         if charts.boundary in draws and (note := turned(one)):
             found.append(page.Text(note))
-    utility = [{**rates, "name": one.label(int(name)) if name.isdecimal() else words["rates"][name]}
+    second = f"class {one.classes[1]}" if one.classes[1:] else "class 1"
+    rates_of = {name: said.format(second=second) for name, said in words["rates"].items()}
+    utility = [{**rates, "name": one.label(int(name)) if name.isdecimal() else rates_of[name]}
                for name, rates in one.facts["utility"].items() if name != "target"]
     return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), page.unresolved(
             (f"{attack_name(row, scale=False)} ({_selection(row)})", row["auc"]["reason"])
@@ -290,7 +292,7 @@ def _control(estimate: page.Record | None, one: Audited, words: page.Record) -> 
 def _blind(estimate: page.Record, tolerance: float, design: str, words: page.Record) -> tuple[str, str]:
     if estimate["value"] is None:
         return "lacking", f"Not known: {estimate['reason']}."
-    source = words["texts" if "on texts" in estimate["method"] else "labels"]
+    source = words[next((name for name in ("texts", "inputs") if f"on {name}" in estimate["method"]), "labels")]
     state, few = _within(estimate, tolerance)
     if designs.reads_apart(Estimate.from_json(estimate), tolerance):
         # A draw that the run made itself is random whatever the texts show.

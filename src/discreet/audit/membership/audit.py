@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from discreet.audit.membership.rows import NO_CONTROL, JudgedRow, Row, estimate_
 from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge, strongest_rival
 from discreet.core.design import Design, known_design
-from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError, meant
 from discreet.core.records import Estimate, plain
 from discreet.core.types import BoolArray, FloatArray
 from discreet.scores.load import load_scores
@@ -109,10 +109,24 @@ class MembershipAudit(Audit):
                 "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
 
 
+class AuditOptions(TypedDict, total=False):
+    """The options of `audit_membership` that do not depend on where scores come from."""
+
+    design: str
+    tolerance_auc: float
+    tolerance_part: float
+    exclude_parts: Sequence[str]
+    base_rate: float
+    permutations: int
+    bootstraps: int
+    seed: int
+    attacks: Sequence[str] | None
+
+
 def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "convenience", tolerance_auc: float = 0.55,
                      tolerance_part: float = 0.65, exclude_parts: Sequence[str] = (), base_rate: float = 0.01,
-                     texts: Mapping[str, str] | None = None, permutations: int = 999, bootstraps: int = 1000,
-                     seed: int = 0, attacks: Sequence[str] | None = None,
+                     texts: Mapping[str, str] | None = None, features: Any = None, permutations: int = 999,
+                     bootstraps: int = 1000, seed: int = 0, attacks: Sequence[str] | None = None,
                      provenance: Mapping[str, Any] | None = None) -> MembershipAudit:
     """Audit every target of a score table for membership leakage.
 
@@ -134,6 +148,8 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
         Share of members among the people that an attacker would ask about, for the PPV.
     texts : mapping of str to str, optional
         Text of each example id, for the blind baseline; never kept.
+    features : (N, d) array or sparse matrix, optional
+        The inputs in the order of the table's examples, finite, for the blind baseline of records without texts.
     permutations : int >= 0
         Of membership, for family-wise p values; 0 leaves them out.
     bootstraps : int >= 1
@@ -152,7 +168,8 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     UsageError
         An option outside its range.
     """
-    check_options(tolerance_auc, tolerance_part, base_rate, permutations, bootstraps, seed)
+    check_options(tolerance_auc=tolerance_auc, tolerance_part=tolerance_part, base_rate=base_rate,
+                  permutations=permutations, bootstraps=bootstraps, seed=seed)
     table = scores if isinstance(scores, ScoreTable) else load_scores(scores)
     targets = table.of_role("target")
     if not targets:
@@ -161,7 +178,7 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     # The primary endpoint does not depend on which attacks the user picks.
     names = None if attacks is None else list(dict.fromkeys([*attacks, *(name for name, _, _ in PRIMARY)]))
     asked = _Asked(known_design(design), tolerance_auc, tolerance_part, tuple(exclude_parts), base_rate, texts,
-                   permutations, bootstraps, seed, names, len(targets))
+                   features, permutations, bootstraps, seed, names, len(targets))
     found = tuple(_audit_target(table, target, asked) for target in targets)
     facts = {"tolerance_auc": tolerance_auc, "tolerance_part": tolerance_part, "base_rate": base_rate,
              "permutations": permutations, "bootstraps": bootstraps, "seed": seed,
@@ -177,6 +194,7 @@ class _Asked(NamedTuple):
     exclude_parts: tuple[str, ...]
     base_rate: float
     texts: Mapping[str, str] | None
+    features: Any
     permutations: int
     bootstraps: int
     seed: int
@@ -199,7 +217,8 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     whole = [one for one in judged if one.spec.whole]
     primary, planted, parts = None, tuple[PlantedLeak, ...](), tuple[PartFinding, ...]()
     bound = Estimate.unresolved("neither a reference ratio nor a loss could be computed", unit=units.name)
-    controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=asked.texts, units=units)}
+    controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=asked.texts, features=asked.features,
+                                       units=units)}
     if chosen is not None and chosen.target is not None:
         own = next(one for one in whole if one.scores is chosen and one.spec.nonmembers == "clean")
         primary = next(row for row in rows if row.spec is own.spec)
@@ -217,7 +236,7 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     return TargetAudit(
         table.models[target].name, judgement, primary, parts, tuple(rows), planted, controls,
         utility_of(table, sets, units),
-        claims_of(table, sets, asked.design, texts=asked.texts is not None),
+        claims_of(table, sets, asked.design, texts=asked.texts is not None or asked.features is not None),
         tuple(roc_of(one) for one in whole if one.scores.target is not None and 0 < one.truth.sum() < one.truth.size))
 
 
@@ -271,13 +290,15 @@ def _check_groups(sets: EvaluationSets, units: Units) -> None:
                          "other; leave the records of one set out")
 
 
-def check_options(tolerance: float, tolerance_part: float, base_rate: float, permutations: int, bootstraps: int,
-                  seed: int) -> None:
-    """UsageError for an option of `audit_membership` outside its range."""
-    for name, value, usual in (("AUC", tolerance, 0.55), ("part", tolerance_part, 0.65)):
+def check_options(*, tolerance_auc: float = 0.55, tolerance_part: float = 0.65, base_rate: float = 0.01,
+                  permutations: int = 999, bootstraps: int = 1000, seed: int = 0, **others: object) -> None:
+    """UsageError for an option of `audit_membership` outside its range; `others` are checked elsewhere."""
+    for name, value, usual in (("AUC", tolerance_auc, 0.55), ("part", tolerance_part, 0.65)):
         if not 0.5 < value < 1.0:
             raise UsageError(f"tolerance {name} is {value}: expected a number between 0.5 and 1, such as {usual}")
     if not 0.0 < base_rate < 1.0:
         raise UsageError(f"base rate is {base_rate}: expected a share between 0 and 1, such as 0.01")
     for name, value, least in (("permutations", permutations, 0), ("bootstraps", bootstraps, 1), ("seed", seed, 0)):
         check_at_least(name, value, least)
+    if unknown := set(others) - {"design", "exclude_parts", "attacks"}:
+        raise UsageError(f"there is no option {min(unknown)!r}; {meant(min(unknown), AuditOptions.__annotations__)}")

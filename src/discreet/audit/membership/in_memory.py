@@ -75,7 +75,7 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     allow_split_groups : bool
         Leave out groups with members and non-members, instead of refusing the records.
     **options :
-        Of `audit_membership`: design, tolerance_auc, tolerance_part, exclude_parts, base_rate, permutations,
+        Of `audit_membership`: design, tolerance_auc, tolerance_part, exclude_parts, base_rates, permutations,
         bootstraps, seed, attacks. Only with `design="randomised"` (a random draw decided who is a member, as
         `train_test_split` does) can the verdict be pass or fail.
 

@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from discreet.audit.labels.audit import LabelAudit, audit_labels
     from discreet.audit.membership.audit import MembershipAudit, audit_membership
+    from discreet.audit.membership.in_memory import audit_model
     from discreet.audit.sealed.certificate import unseal
     from discreet.audit.sealed.sealing import seal
     from discreet.core.records import Answer, Estimate, Evidence, Verdict
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from discreet.scores.load import load_scores
 
 __all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit", "MembershipAudit", "Policy",
-           "Verdict", "audit_labels", "audit_membership", "fit_guard", "load_scores", "seal", "stress_test", "unseal"]
+           "Verdict", "audit_labels", "audit_membership", "audit_model", "fit_guard", "load_scores", "seal",
+           "stress_test", "unseal"]
 
 __getattr__ = lazily(__name__, __file__)
 """Public names are loaded when they are first asked for, so that `import discreet` costs nothing."""

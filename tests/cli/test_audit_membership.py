@@ -64,7 +64,8 @@ class TestVerdicts:
         path = files / "safe.parquet"
         record = audit(cli, path, "--json", "--seed", 5, "--attacks", "loss, reference,loss").record
         assert set(record) == {"kind", "schema", "verdict", "design", "reasons", "reason_codes", "claims", "primary",
-                               "attacks", "parts", "controls", "utility", "targets", "provenance"}
+                               "attacks", "parts", "controls", "named", "gains", "utility", "targets",
+                               "provenance"}
         assert {row["attack"] for row in record["attacks"]} == {"loss", "reference"}
         same = audit_membership(load_scores(path), permutations=19, bootstraps=20, seed=5,
                                 attacks=("loss", "reference")).to_json()
@@ -184,7 +185,8 @@ class TestBadInput:
         (("--design", "random"), "design is 'random'"), (("--attacks", "loss,looss"), "--attacks holds 'looss'"),
         (("--tolerance-auc", "0.4"), "tolerance AUC is 0.4"),
         (("--tolerance-part", "1"), "tolerance part is 1"), (("--exclude-parts", "class 9"), "'class 9' is no part"),
-        (("--exclude-parts", "a,,b"), "--exclude-parts is 'a,,b'"), (("--base-rate", "0"), "base rate is 0"),
+        (("--exclude-parts", "a,,b"), "--exclude-parts is 'a,,b'"),
+        (("--base-rates", "0"), "--base-rates holds '0'"), (("--base-rates", "1"), "base rate is 1"),
         (("--permutations", "-1"), "permutations is -1"), (("--bootstraps", "0"), "bootstraps is 0"),
         (("--show-text",), "expected --texts F"), (("--report", "none/r.html"), "its folder is not there"),
         (("--report", "."), "it is a folder"),

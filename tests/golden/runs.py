@@ -145,7 +145,7 @@ RUNS["membership_leaking"] = lambda _: record_of(
     MEMBERSHIP / "leaking-texts.jsonl.gz", "--embeddings", MEMBERSHIP / "leaking-vectors.npz", *QUICK)
 RUNS["membership_grouped"] = lambda _: record_of(
     "audit", "membership", "scores", MEMBERSHIP / "grouped.parquet", "--design", "randomised", "--allow-split-groups",
-    "--tolerance-auc", 0.7, "--base-rate", 0.1, *QUICK)
+    "--tolerance-auc", 0.7, "--base-rates", 0.1, *QUICK)
 RUNS["membership_several"] = lambda _: record_of(
     "audit", "membership", "scores", MEMBERSHIP / "several", "--design", "convenience", "--attacks", "confidence",
     "--permutations", 9, "--bootstraps", 20)

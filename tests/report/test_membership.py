@@ -6,6 +6,7 @@ import copy
 import re
 import sys
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ def test_without_jinja_the_page_names_the_extra_and_the_terminal_works(
 def test_a_terminal_shows_a_screenful(passing: Record, leaking: Record) -> None:
     for record in (passing, leaking):
         lines = to_text(summarise(record)).splitlines()
-        assert len(lines) <= 50
+        assert len(lines) <= 52
         assert max(map(len, lines)) <= 120
         places = [next(at for at, line in enumerate(lines) if part in line) for part in (
             record["verdict"].capitalize(), "outranks a random", "control", "The deciding attack, and")]
@@ -205,35 +206,67 @@ class TestVerdict:
 
 class TestKeys:
     def test_each_has_its_control(self, leaking: Record) -> None:
-        auc, tpr, ppv, least, *_ = keys(audited(leaking)[0], leaking)
+        auc, tpr, _, least, *_ = keys(audited(leaking)[0])
         primary, found = leaking["primary"], leaking["controls"]
         assert auc.control == f"control {interval(primary['control_auc'])}"
         difference = primary["difference"]["tpr_at_1pct_fpr"]
         control = primary["tpr_at_1pct_fpr"]["value"] - difference["value"]
         assert tpr.control.startswith(f"control {100 * control:.1f}%, difference {100 * difference['value']:+.1f} [")
-        assert ppv.value == f"{100 * found['ppv']['value']:.1f}%"
-        assert ppv.control.startswith(f"control {100 * found['control_ppv']['value']:.1f}% [")
         assert (least.value, least.control) == (f"{found['epsilon_lower']['value']:.2f}", "control 0.00")
 
     def test_a_share_of_0_over_tied_scores_says_why(self, leaking: Record) -> None:
         table = simulated_table(World(leak=2.0), np.random.default_rng(0))
         tied = audit_membership(replace(table, logits=np.sign(table.logits)), permutations=0, bootstraps=5).record
-        said = [next(key for key in keys(audited(one)[0], one) if "wrongly named" in key.text)
+        said = [next(key for key in keys(audited(one)[0]) if "wrongly named" in key.text)
                 for one in (tied, leaking)]
         assert [("where scores tie" in key.text, key.value == "0.0%") for key in said] == [(True, True), (False, False)]
 
     def test_what_there_is_not_has_a_reason(self, bare: Record) -> None:
-        found = keys(audited(bare)[0], bare)
+        found = keys(audited(bare)[0])
         assert "one person" in found[1].text
         assert {key.control for key in found if key.value != "–"} == {"no control"}
         assert any(key.value == "–" for key in found)
         assert all("Unresolved: " in key.text for key in found if key.value == "–")
 
-    def test_a_record_from_before_the_controls_figures(self, leaking: Record) -> None:
-        old = copy.deepcopy(leaking)
-        for name in ("control_ppv", "control_epsilon_lower", "control_group_auc"):
-            del old["targets"][0]["controls"][name]
-        assert [key.control for key in keys(audited(old)[0], old)][2:4] == ["no control", "no control"]
+    def test_a_smaller_share_is_shown_where_the_records_resolve_it(self, leaking: Record) -> None:
+        resolved = copy.deepcopy(leaking)
+        primary = resolved["targets"][0]["primary"]
+        assert not any("0.1% of others" in key.text for key in keys(audited(leaking)[0]))
+        primary["tpr_at_0_1pct_fpr"] = primary["tpr_at_1pct_fpr"]
+        assert any("0.1% of others" in key.text for key in keys(audited(resolved)[0]))
+
+
+class TestAttackers:
+    def test_the_sentence_is_on_page_and_terminal(self, leaking: Record, passing: Record) -> None:
+        for record in (leaking, passing):
+            [named] = record["named"]
+            for shown in (to_text(summarise(record)), unescape(to_html(summarise(record)))):
+                said = " ".join(shown.split())
+                assert named["at_most"] in said
+                assert "on the control model: " in named["at_most"]
+
+    def test_what_naming_is_worth_at_each_base_rate(self, leaking: Record) -> None:
+        table = section(summarise(leaking), "attackers").blocks[1]
+        assert isinstance(table, Table)
+        rows = [row for _, part in table.groups for row in part]
+        assert [row[:2] for row in rows] == [("1%", "1%"), ("10%", "1%"), ("50%", "1%")]
+        for row, gain in zip(rows, leaking["gains"], strict=True):
+            assert row[2].startswith(f"{100 * gain['ppv']['value']:.1f}% [")
+            assert row[4].startswith(f"{gain['ppv']['value'] / gain['base_rate']:.1f} [")
+            assert row[5] == f"{100 * gain['at_most']:.1f}%"
+        assert "a part of them may be worse off" in table.note
+        gain = leaking["gains"]
+        key = next(key for key in keys(audited(leaking)[0]) if "of those named" in key.text)
+        assert key.value == f"{100 * gain[0]['ppv']['value']:.1f}%"
+        assert key.control.startswith(f"control {100 * gain[0]['control_ppv']['value']:.1f}% [")
+        assert key.text.endswith(f"{100 * gain[2]['ppv']['value']:.1f}% where 50% are")
+
+    def test_a_finding_of_a_leak_is_only_said_of_one(self, leaking: Record) -> None:
+        for verdict in ("fail", "inconclusive", "pass"):
+            record = copy.deepcopy(leaking)
+            record["targets"][0]["verdict"] = record["verdict"] = verdict
+            record["targets"][0]["named"][0]["at_least"] = "Names at least so many."
+            assert ("Names at least so many." in to_text(summarise(record))) == (verdict == "fail")
 
 
 class TestControls:

@@ -18,6 +18,7 @@ from discreet.cli.options import (
     flag,
     group,
     names_of,
+    numbers_of,
     option,
     planted_of,
 )
@@ -45,7 +46,8 @@ class Audit:
     exclude_parts: Annotated[str | None, option(
         "P,P,…", "Parts that the verdict does not cover, such as 'class 0,category fraud', or 'class' for all classes; "
         "chosen before scores are read. The headline names them.")] = None
-    base_rate: Annotated[float, option("R", "Share of members among those an attacker asks about, for the PPV.")] = 0.01
+    base_rates: Annotated[str, option(
+        "R,R,…", "Shares of members among those whom an attacker asks about: what naming is worth.")] = "0.01,0.1,0.5"
     attacks: Annotated[str | None, option(
         "A,A,…", "Explore these attacks only; loss and reference, which a verdict rests on, run in any case.")] = None
     embeddings: Annotated[Path | None, option(
@@ -61,11 +63,16 @@ class Audit:
 
     def check(self) -> None:
         """Raise UsageError for an option out of range, before hours of work."""
-        lib.membership_audit.check_options(self.tolerance_auc, self.tolerance_part, self.base_rate, self.permutations,
-                                           self.bootstraps, self.seed)
+        lib.membership_audit.check_options(
+            tolerance_auc=self.tolerance_auc, tolerance_part=self.tolerance_part, base_rates=self.rates(),
+            permutations=self.permutations, bootstraps=self.bootstraps, seed=self.seed)
         self.excluded()
         if self.attacks is not None:
             names_of("--attacks", self.attacks, list(lib.attack.attacks))
+
+    def rates(self) -> tuple[float, ...]:
+        """The base rates."""
+        return numbers_of("--base-rates", self.base_rates, float, most=1.0, positive=True)
 
     def excluded(self) -> tuple[str, ...]:
         """The names of the parts to exclude."""
@@ -260,7 +267,7 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
     run = run or output.open_run()
     done = discreet.audit_membership(
         table, design=design, tolerance_auc=audit.tolerance_auc, tolerance_part=audit.tolerance_part,
-        exclude_parts=audit.excluded(), base_rate=audit.base_rate, texts=found, permutations=audit.permutations,
+        exclude_parts=audit.excluded(), base_rates=audit.rates(), texts=found, permutations=audit.permutations,
         bootstraps=audit.bootstraps, seed=audit.seed,
         attacks=None if audit.attacks is None else names_of("--attacks", audit.attacks),
         provenance={**known, "split_groups_left_out": left_out})

@@ -26,6 +26,11 @@ COLUMNS = (*REQUIRED, "text", "turns", "group", "category", "split", "planted", 
 BETWEEN_CATEGORIES = re.compile(r"[|;]")
 
 
+def text_key(text: str) -> str:
+    """A text as duplicates are found: Unicode-normalised, case-folded, white space collapsed."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
 @dataclass(frozen=True, slots=True)
 class LabelledText:
     """One text with its class.
@@ -46,8 +51,8 @@ class LabelledText:
 
     @property
     def text_key(self) -> str:
-        """The unit of deduplication: Unicode-normalised, case-folded, white space collapsed."""
-        return " ".join(unicodedata.normalize("NFKC", self.text).casefold().split())
+        """The unit of deduplication, as `text_key`."""
+        return text_key(self.text)
 
 
 def read_texts(path: Path | str, *, prefer: Literal["text", "turns"] = "text") -> list[LabelledText]:

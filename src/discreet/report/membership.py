@@ -17,12 +17,11 @@ from discreet.core.numbers import (
     listed,
     number,
     p_value,
-    percent,
     say,
     times,
 )
 from discreet.core.records import Estimate
-from discreet.report import embedding, frontier, training
+from discreet.report import attackers, embedding, frontier, training
 from discreet.report import membership_charts as charts
 from discreet.report import summary as page
 from discreet.report.membership_charts import BOUNDARY_N, Audited, audited
@@ -45,7 +44,8 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
     targets, words, trained = audited(record), page.words_of("membership"), record.get("training")
     first, design = targets[0], designs.known_design(record["design"])
     sections = [
-        *_parts(first, words), page.controls_section(record["verdict"], controls(first, record)),
+        *_parts(first, words), attackers.section(first, words),
+        page.controls_section(record["verdict"], controls(first, record)),
         _models(targets, words),
         _published(first, words),
         training.membership_training(trained) if trained else None,
@@ -63,7 +63,7 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
         kind=str(record.get("kind", "audit membership")), verdict=record["verdict"],
         headline=page.headline(record, words["headlines"], **_covered(first, words)),
         kicker=page.kicker(record, f"{design} design"),
-        leads=_leads(targets, words), figure=charts.standing(first), keys=keys(first, record),
+        leads=_leads(targets, words), figure=charts.standing(first), keys=keys(first),
         sections=tuple(one for one in sections if one is not None), glossary=tuple(words["glossary"].items()),
         provenance=(("design", design), *page.facts(record["provenance"]),
                     *(training.provenance(trained) if trained else ())),
@@ -81,7 +81,7 @@ def _leads(targets: Sequence[Audited], words: page.Record) -> tuple[str, ...]:
     least = (one.facts["controls"].get("detectable_auc") or {}).get("value")
     if verdict == "pass" and least is not None and least <= one.tolerance:
         found.append(say(said["least"], one.facts["controls"]))
-    found += one.facts["reasons"]
+    found += [*one.facts["reasons"], attackers.lead(one)]
     if len(targets) > 1:
         found.append(said["several"].format(n=len(targets)))
     return tuple(filter(None, found))
@@ -147,7 +147,9 @@ def _details(one: Audited, words: page.Record, place: int = 1) -> tuple[page.Blo
                   for name, figure in figures.items()]
         if charts.boundary in draws and (note := turned(one)):
             found.append(page.Text(note))
-    utility = [{**rates, "name": one.label(int(name)) if name.isdecimal() else words["rates"][name]}
+    second = f"class {one.classes[1]}" if one.classes[1:] else "class 1"
+    rates_of = {name: said.format(second=second) for name, said in words["rates"].items()}
+    utility = [{**rates, "name": one.label(int(name)) if name.isdecimal() else rates_of[name]}
                for name, rates in one.facts["utility"].items() if name != "target"]
     return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), page.unresolved(
             (f"{attack_name(row, scale=False)} ({_selection(row)})", row["auc"]["reason"])
@@ -233,28 +235,18 @@ def _texts(texts: Sequence[Mapping[str, Any]], one: Audited, words: page.Record)
                    ) if texts else None
 
 
-def keys(one: Audited, record: page.Record) -> tuple[page.Key, ...]:
+def keys(one: Audited) -> tuple[page.Key, ...]:
     """The figures that say what a leak, or its absence, means, each with its control's."""
-    primary, found, base = one.primary, one.facts["controls"], record["provenance"]["base_rate"]
+    primary, found = one.primary, one.facts["controls"]
     if primary is None:
         return ()
     words = page.words_of("membership")["keys"]
-    difference, tpr = primary["difference"].get("tpr_at_1pct_fpr"), primary["tpr_at_1pct_fpr"]
-    control = ""
-    if difference and difference["value"] is not None:
-        # The difference of two shares of the same members: what rounding leaves below 0 is none.
-        control = "" if tpr["value"] is None else percent(max(0.0, tpr["value"] - difference["value"]))
-        points = f"difference {interval(difference, show=lambda value: f'{100 * value:+.1f}')} points"
-        control = f"control {control}, {points}" if control else f"no control, {points}"
     group = found.get("group_auc") or {}
-    people = percent(base, 0) if base >= 0.01 else percent(base)
     parts: list[tuple[str, page.Record | None, Callable[[float], str], str]] = [
         (words["auc"], primary["auc"], number, interval(primary["control_auc"], missing="")),
         (words["group"], group if group.get("value") is not None else None, number,
          interval(found.get("control_group_auc"), missing="")),
-        (words["tpr"] + (words["zero"] if tpr["value"] == 0 else ""), tpr, percent, control),
-        (words["ppv"].format(people=people), found.get("ppv"), percent,
-         interval(found.get("control_ppv"), show=percent, missing="")),
+        *attackers.keys(one, words),
         (words["epsilon"], found.get("epsilon_lower"), lambda value: f"{value:.2f}",
          bound(found.get("control_epsilon_lower"), missing=""))]
     return tuple(page.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None)
@@ -290,7 +282,7 @@ def _control(estimate: page.Record | None, one: Audited, words: page.Record) -> 
 def _blind(estimate: page.Record, tolerance: float, design: str, words: page.Record) -> tuple[str, str]:
     if estimate["value"] is None:
         return "lacking", f"Not known: {estimate['reason']}."
-    source = words["texts" if "on texts" in estimate["method"] else "labels"]
+    source = words[next((name for name in ("texts", "inputs") if f"on {name}" in estimate["method"]), "labels")]
     state, few = _within(estimate, tolerance)
     if designs.reads_apart(Estimate.from_json(estimate), tolerance):
         # A draw that the run made itself is random whatever the texts show.

@@ -98,8 +98,8 @@ def _with(rows: Iterable[Record], **wanted: Any) -> list[Record]:
 
 def audited(record: Record) -> list[Audited]:
     """The targets of a record, the decisive one first."""
-    classes = tuple(map(str, (record.get("training") or {}).get("classes", ())))
     facts = record["provenance"]
+    classes = tuple(map(str, (record.get("training") or {}).get("classes", ()) or facts.get("class_names", ())))
     whole, part = float(facts["tolerance_auc"]), float(facts.get("tolerance_part", facts["tolerance_auc"]))
     found = [Audited(one, tuple(_with(record["attacks"], target=one["target"])), whole, part, tuple(
         row for row in record["attacks"] if row["target"] != one["target"]), classes) for one in record["targets"]]

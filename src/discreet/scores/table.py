@@ -152,6 +152,8 @@ class ScoreTable:
         What the table had; probabilities stand here as their logs, clipped to [1e-7, 1 - 1e-7].
     drawn : Canaries or None
         Of a label audit, with Q = 1; `canaries` is the same, or an error where there are none.
+    class_names : tuple of K str, or None
+        What the classes are called where that is known; files of scores have numbers.
     """
 
     models: tuple[Model, ...]
@@ -160,6 +162,7 @@ class ScoreTable:
     member: MemberArray
     given_as: Literal["logit", "prob"] = "logit"
     drawn: Canaries | None = None
+    class_names: tuple[str, ...] | None = None
 
     @classmethod
     def of_canaries(cls, models: tuple[Model, ...], ids: NDArray[np.object_], original: IntArray,

@@ -23,8 +23,8 @@ from discreet.stats import auroc, roc_curve, tpr_at_fpr
 
 FEW = ["loss", "reference"]
 KEYS = {"attack", "scale", "reference_kind", "selection", "n", "label", "direction", "regime", "structure", "category",
-        "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr", "control_auc",
-        "null_p", "oracle"}
+        "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_0_1pct_fpr", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr",
+        "control_auc", "null_p", "oracle"}
 
 
 def audited(given: World | ScoreTable, **options: Any) -> MembershipAudit:
@@ -106,8 +106,10 @@ def test_json_has_the_keys_and_no_nan() -> None:
     data = json.loads(dump_json(audit))
     assert {"verdict", "design", "primary", "attacks", "controls", "utility", "provenance"} <= data.keys()
     assert all(row.keys() >= KEYS for row in data["attacks"])
-    assert {"blind_auc", "planted", "control_auc", "detectable_auc", "group_auc", "ppv", "epsilon_lower"} \
+    assert {"blind_auc", "planted", "control_auc", "detectable_auc", "group_auc", "epsilon_lower"} \
         <= data["controls"].keys()
+    assert [(one["base_rate"], one["fpr"]) for one in data["gains"]] == [(0.01, 0.01), (0.1, 0.01), (0.5, 0.01)]
+    assert [one["fpr"] for one in data["named"]] == [0.01]
     names = {row["attack"] for row in data["attacks"]}
     assert names >= {"loss", "confidence", "entropy", "reference", "probe", "lira", "lira_offline", "rmia"}
     for row in data["attacks"]:
@@ -123,14 +125,16 @@ def test_every_figure_of_the_primary_is_shown_next_to_that_of_the_control_model(
     [target], [control] = table.of_role("target"), table.of_role("control")
     logits = table.logits.copy()
     logits[[target, control]] = logits[[control, target]]
-    said, turned = (audited(one, design="randomised").decisive.controls
-                    for one in (table, replace(table, logits=logits)))
-    for name in ("group_auc", "ppv", "epsilon_lower"):
+    first, second = (audited(one, design="randomised").decisive for one in (table, replace(table, logits=logits)))
+    said, turned = first.controls, second.controls
+    for name in ("group_auc", "epsilon_lower"):
         assert said[f"control_{name}"] == turned[name]
         assert said[name] == turned[f"control_{name}"]
         assert (said[name].low or 0) > (said[f"control_{name}"].low or 0)
+    assert [one.control_ppv for one in first.gains] == [one.ppv for one in second.gains]
+    assert [one.control.value for one in first.named] == [one.share.value for one in second.named]
     bare = audited(World(members=100, others=0, clean=100, paired=0, controls=0, group_size=2), design="randomised")
-    for name in ("group_auc", "ppv", "epsilon_lower"):
+    for name in ("group_auc", "epsilon_lower"):
         assert bare.decisive.controls[name].value is not None
         assert bare.decisive.controls[f"control_{name}"].value is None
         assert bare.decisive.controls[f"control_{name}"].reason
@@ -185,7 +189,7 @@ def test_bad_tables_are_refused_in_one_line(change: Callable[[ScoreTable], Score
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [{"tolerance_auc": 0.5}, {"base_rate": 0.0}, {"permutations": -1},
+@pytest.mark.parametrize("options", [{"tolerance_auc": 0.5}, {"base_rates": [0.1, 0.0]}, {"permutations": -1},
                                      {"bootstraps": 0}, {"seed": -1}, {"design": "lucky"}, {"attacks": ["telepathy"]}])
 def test_bad_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):

@@ -132,6 +132,7 @@ def test_figures_are_those_of_stats_on_the_rows() -> None:
         scores, control = sure(one.scores.target)[one.rows], sure(one.scores.control)[one.rows]
         assert row.auc == auroc_estimate(scores, one.truth)
         assert row.control_auc == auroc_estimate(control, one.truth)
+        assert row.tpr_at_0_1pct_fpr == tpr_at_fpr_estimate(scores, one.truth, 0.001)
         assert row.tpr_at_1pct_fpr == tpr_at_fpr_estimate(scores, one.truth, 0.01)
         assert row.tpr_at_5pct_fpr == tpr_at_fpr_estimate(scores, one.truth, 0.05)
         test = delong_test(scores, control, one.truth)

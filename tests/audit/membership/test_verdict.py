@@ -26,7 +26,7 @@ def auc(value: float, half: float = 0.01, n: int = 4000) -> Estimate:
 
 def row(value: Estimate, control: Estimate = QUIET, difference: Estimate | None = None) -> Row:
     gap = Estimate((value.value or 0) - (control.value or 0), (value.low or 0) - (control.high or 0), 1.0)
-    return Row(RowSpec("reference", "logit", "neutral"), 4000, 4000, value, NOTHING, NOTHING, control,
+    return Row(RowSpec("reference", "logit", "neutral"), 4000, 4000, value, NOTHING, NOTHING, NOTHING, control,
                {"auc": difference or gap})
 
 

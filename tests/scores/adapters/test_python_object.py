@@ -127,7 +127,7 @@ def test_objects_that_are_none(module: Module) -> None:
 
 
 @pytest.mark.parametrize(("returned", "message"), [
-    ("[[0.5, 0.5]]", r"4 texts gave an array of the shape \(1, 2\)"), ("1.0", r"shape \(\)"),
+    ("[[0.5, 0.5]]", r"4 inputs gave an array of the shape \(1, 2\)"), ("1.0", r"shape \(\)"),
     ("['x'] * 4", "ValueError"), ("1 / 0", "ZeroDivisionError"), ("texts[99]", "IndexError"),
     ("[[0.1], [0.2, 0.3], [0.1], [0.1]]", "ValueError"),
     ("(_ for _ in ()).throw(ValueError(texts[0]))", "ValueError when asked"),

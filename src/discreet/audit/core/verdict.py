@@ -17,7 +17,7 @@ import numpy as np
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.records import plain
-from discreet.report import summarise, to_html
+from discreet.report import summarise, to_html, to_text
 from discreet.scores.table import ScoreTable
 
 Word = Literal["pass", "fail", "inconclusive"]
@@ -134,7 +134,11 @@ class Audit(ABC):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"<{self.kind}: {self.verdict}; attacks has the figures, to_html(path) writes the report>"
+        return f"<{self.kind}: {self.verdict}; print it for the reasons, to_html(path) writes the report>"
+
+    def __str__(self) -> str:
+        """The verdict and what it rests on, as the command line prints it."""
+        return to_text(summarise(self.record))
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -164,6 +168,8 @@ class Audit(ABC):
 
 
 def provenance(table: ScoreTable, **options: Any) -> dict[str, Any]:
-    """The options of an audit with the size of its table: models by role, examples, classes, version of NumPy."""
+    """The options of an audit with the size of its table: models by role, examples, classes and their names where
+    these are known, version of NumPy."""
+    named = {} if table.class_names is None else {"class_names": list(table.class_names)}
     return {**options, "models": dict(Counter(model.role for model in table.models)), "examples": len(table.examples),
-            "classes": table.n_classes, "numpy": np.__version__}
+            "classes": table.n_classes, **named, "numpy": np.__version__}

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from discreet.audit.membership.audit import MembershipAudit, TargetAudit, audit_membership
     from discreet.audit.membership.diagnostics import diagnose
     from discreet.audit.membership.evaluation_sets import EvaluationSets, boundary, deciles
+    from discreet.audit.membership.in_memory import audit_model
     from discreet.audit.membership.rows import Row, RowSpec
 
 __all__ = ["Attack", "EvaluationSets", "MembershipAudit", "References", "Row", "RowSpec", "TargetAudit", "View",
-           "audit_membership", "boundary", "deciles", "diagnose", "target_view"]
+           "audit_membership", "audit_model", "boundary", "deciles", "diagnose", "target_view"]
 __getattr__ = lazily(__name__, __file__)

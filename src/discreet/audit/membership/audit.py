@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypedDict
 
 import numpy as np
 
-from discreet.audit.core.power import detectable_estimate, ppv_estimate
+from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import Audit, Claims, Judgement, Part, Word, check_at_least, overall
 from discreet.audit.core.verdict import provenance as table_facts
 from discreet.audit.membership.attack import Scale, Scores, score_all
+from discreet.audit.membership.attackers import BASE_RATES, Gain, Named, gains, named_members
 from discreet.audit.membership.controls import (
     PlantedLeak,
     blind_auc,
@@ -25,18 +26,17 @@ from discreet.audit.membership.controls import (
 )
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.parts import PartFinding, check_excluded, covered_parts, part_findings
-from discreet.audit.membership.rows import NO_CONTROL, JudgedRow, Row, estimate_rows, judged_rows, with_permutations
+from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
 from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge, strongest_rival
 from discreet.core.design import Design, known_design
-from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError, meant
 from discreet.core.records import Estimate, plain
 from discreet.core.types import BoolArray, FloatArray
 from discreet.scores.load import load_scores
 from discreet.scores.table import ReferenceKind, ScoreTable
-from discreet.stats import RocCore, auroc_estimate, tpr_at_fpr_estimate
+from discreet.stats import RocCore, auroc_estimate
 
-PPV_FPR = 0.05
 ROC_POINTS = 200
 
 PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (("reference", "logit", "neutral"),
@@ -49,8 +49,9 @@ PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (("reference", "l
 class TargetAudit(Part):
     """What was found about one target.
 
-    `controls` are `blind_auc`, `detectable_auc`, and of the primary endpoint `control_auc`, `group_auc`, `ppv`,
-    `epsilon_lower` and the same of the control model: `control_group_auc`, `control_ppv`, `control_epsilon_lower`;
+    `controls` are `blind_auc`, `detectable_auc`, and of the primary endpoint `control_auc`, `group_auc`,
+    `epsilon_lower` and the same of the control model: `control_group_auc`, `control_epsilon_lower`; `named` is what the
+    strongest attack over all records names, `gains` what naming by the primary endpoint is worth at each base rate;
     `parts` is what the primary endpoint finds in each part of the data, all records first; `utility` is that of
     `discreet.audit.membership.utility.utility_of`, `curves` are ROC curves of the global rows.
     """
@@ -64,6 +65,8 @@ class TargetAudit(Part):
     attacks: tuple[Row, ...]
     planted: tuple[PlantedLeak, ...]
     controls: Mapping[str, Estimate]
+    named: tuple[Named, ...]
+    gains: tuple[Gain, ...]
     utility: Mapping[str, Any]
     claims: Claims
     curves: tuple[Mapping[str, Any], ...]
@@ -105,15 +108,31 @@ class MembershipAudit(Audit):
         """Plain values. What is of a target is that of the decisive one; `targets` has it for each."""
         decisive = self.decisive.to_json()
         return {"verdict": self.verdict, "design": self.design, **{name: decisive[name] for name in (
-                    "reasons", "reason_codes", "claims", "primary", "parts", "controls", "utility")},
+                    "reasons", "reason_codes", "claims", "primary", "parts", "controls", "named", "gains",
+                    "utility")},
                 "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
 
 
+class AuditOptions(TypedDict, total=False):
+    """The options of `audit_membership` that do not depend on where scores come from."""
+
+    design: str
+    tolerance_auc: float
+    tolerance_part: float
+    exclude_parts: Sequence[str]
+    base_rates: Sequence[float]
+    permutations: int
+    bootstraps: int
+    seed: int
+    attacks: Sequence[str] | None
+
+
 def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "convenience", tolerance_auc: float = 0.55,
-                     tolerance_part: float = 0.65, exclude_parts: Sequence[str] = (), base_rate: float = 0.01,
-                     texts: Mapping[str, str] | None = None, permutations: int = 999, bootstraps: int = 1000,
-                     seed: int = 0, attacks: Sequence[str] | None = None,
-                     provenance: Mapping[str, Any] | None = None) -> MembershipAudit:
+                     tolerance_part: float = 0.65, exclude_parts: Sequence[str] = (),
+                     base_rates: Sequence[float] = BASE_RATES, texts: Mapping[str, str] | None = None,
+                     features: Any = None, permutations: int = 999, bootstraps: int = 1000, seed: int = 0,
+                     attacks: Sequence[str] | None = None, provenance: Mapping[str, Any] | None = None
+                     ) -> MembershipAudit:
     """Audit every target of a score table for membership leakage.
 
     Parameters
@@ -130,10 +149,12 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     exclude_parts : sequence of str
         Parts that the verdict does not cover, such as "class 0", "category fraud" or "class" for every class. Choose
         them before scores are read: the headline names them.
-    base_rate : float in (0, 1)
-        Share of members among the people that an attacker would ask about, for the PPV.
+    base_rates : sequence of float in (0, 1)
+        Shares of members among the people that an attacker would ask about, for what naming them is worth.
     texts : mapping of str to str, optional
         Text of each example id, for the blind baseline; never kept.
+    features : (N, d) array or sparse matrix, optional
+        The inputs in the order of the table's examples, finite, for the blind baseline of records without texts.
     permutations : int >= 0
         Of membership, for family-wise p values; 0 leaves them out.
     bootstraps : int >= 1
@@ -152,7 +173,8 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     UsageError
         An option outside its range.
     """
-    check_options(tolerance_auc, tolerance_part, base_rate, permutations, bootstraps, seed)
+    check_options(tolerance_auc=tolerance_auc, tolerance_part=tolerance_part, base_rates=base_rates,
+                  permutations=permutations, bootstraps=bootstraps, seed=seed)
     table = scores if isinstance(scores, ScoreTable) else load_scores(scores)
     targets = table.of_role("target")
     if not targets:
@@ -160,10 +182,10 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     check_excluded(table, exclude_parts)
     # The primary endpoint does not depend on which attacks the user picks.
     names = None if attacks is None else list(dict.fromkeys([*attacks, *(name for name, _, _ in PRIMARY)]))
-    asked = _Asked(known_design(design), tolerance_auc, tolerance_part, tuple(exclude_parts), base_rate, texts,
-                   permutations, bootstraps, seed, names, len(targets))
+    asked = _Asked(known_design(design), tolerance_auc, tolerance_part, tuple(exclude_parts), tuple(base_rates), texts,
+                   features, permutations, bootstraps, seed, names, len(targets))
     found = tuple(_audit_target(table, target, asked) for target in targets)
-    facts = {"tolerance_auc": tolerance_auc, "tolerance_part": tolerance_part, "base_rate": base_rate,
+    facts = {"tolerance_auc": tolerance_auc, "tolerance_part": tolerance_part, "base_rates": list(base_rates),
              "permutations": permutations, "bootstraps": bootstraps, "seed": seed,
              "queries": int(table.logits.shape[2]), "scores_given_as": table.given_as}
     return MembershipAudit(overall(one.verdict for one in found), asked.design, found,
@@ -175,8 +197,9 @@ class _Asked(NamedTuple):
     tolerance: float
     tolerance_part: float
     exclude_parts: tuple[str, ...]
-    base_rate: float
+    base_rates: tuple[float, ...]
     texts: Mapping[str, str] | None
+    features: Any
     permutations: int
     bootstraps: int
     seed: int
@@ -197,9 +220,10 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     if asked.permutations:
         rows = with_permutations(rows, judged, selector, units, draws[2], permutations=asked.permutations)
     whole = [one for one in judged if one.spec.whole]
-    primary, planted, parts = None, tuple[PlantedLeak, ...](), tuple[PartFinding, ...]()
+    primary, own, planted, parts = None, None, tuple[PlantedLeak, ...](), tuple[PartFinding, ...]()
     bound = Estimate.unresolved("neither a reference ratio nor a loss could be computed", unit=units.name)
-    controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=asked.texts, units=units)}
+    controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=asked.texts, features=asked.features,
+                                       units=units)}
     if chosen is not None and chosen.target is not None:
         own = next(one for one in whole if one.scores is chosen and one.spec.nonmembers == "clean")
         primary = next(row for row in rows if row.spec is own.spec)
@@ -209,15 +233,16 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
                               asked.tolerance_part, asked.n_targets)
         planted = tuple(planted_leaks(table, sets, chosen, bound, units))
         controls |= {"control_auc": primary.control_auc, "detectable_auc": detectable_estimate(bound),
-                     **_meaning(own, primary.tpr_at_5pct_fpr, sets, units, asked, draws[4])}
+                     **_meaning(own, sets, units, asked, draws[4])}
+    named = named_members(whole, units)
     judgement = judge(VerdictInputs(
         asked.design, asked.tolerance, primary, bound, parts, next((row for row in rows if row.spec.is_paper), None),
         planted, controls["blind_auc"], strongest_rival(rows, primary, asked.tolerance, asked.tolerance_part),
         learned(table, sets, units), sets.notes))
     return TargetAudit(
         table.models[target].name, judgement, primary, parts, tuple(rows), planted, controls,
-        utility_of(table, sets, units),
-        claims_of(table, sets, asked.design, texts=asked.texts is not None),
+        named, () if own is None else gains(own, named, asked.base_rates, units), utility_of(table, sets, units),
+        claims_of(table, sets, asked.design, texts=asked.texts is not None or asked.features is not None),
         tuple(roc_of(one) for one in whole if one.scores.target is not None and 0 < one.truth.sum() < one.truth.size))
 
 
@@ -227,16 +252,13 @@ def primary_scores(scores: Sequence[Scores]) -> Scores | None:
                  if (one.attack, one.scale, one.kind) == asked and one.target is not None), None)
 
 
-def _meaning(judged: JudgedRow, tpr: Estimate, sets: EvaluationSets, units: Units, asked: _Asked,
-             rng: np.random.Generator) -> dict[str, Estimate]:
+def _meaning(judged: JudgedRow, sets: EvaluationSets, units: Units, asked: _Asked, rng: np.random.Generator
+             ) -> dict[str, Estimate]:
     """What a leak means, by the scores of the primary endpoint, each figure with the same one of the control model."""
-    found, control, rows = dict[str, Estimate](), judged.scores.control, judged.rows
-    its_tpr = Estimate.unresolved(NO_CONTROL, unit=units.name) if control is None else tpr_at_fpr_estimate(
-        control[rows], judged.truth, PPV_FPR, unit=units.name, groups=units.at(rows))
-    for prefix, scores, at_5pct in zip(("", "control_"), same_examples(judged.scores), (tpr, its_tpr), strict=True):
+    found = dict[str, Estimate]()
+    for prefix, scores in zip(("", "control_"), same_examples(judged.scores), strict=True):
         found |= {
             f"{prefix}group_auc": group_level(scores, sets, units),
-            f"{prefix}ppv": ppv_estimate(at_5pct, PPV_FPR, asked.base_rate),
             # Equal draws: both are guessed on the same units.
             f"{prefix}epsilon_lower": one_run_bound(scores, sets, asked.design, units, deepcopy(rng)),
         }
@@ -271,13 +293,17 @@ def _check_groups(sets: EvaluationSets, units: Units) -> None:
                          "other; leave the records of one set out")
 
 
-def check_options(tolerance: float, tolerance_part: float, base_rate: float, permutations: int, bootstraps: int,
-                  seed: int) -> None:
-    """UsageError for an option of `audit_membership` outside its range."""
-    for name, value, usual in (("AUC", tolerance, 0.55), ("part", tolerance_part, 0.65)):
+def check_options(*, tolerance_auc: float = 0.55, tolerance_part: float = 0.65,
+                  base_rates: Sequence[float] = BASE_RATES, permutations: int = 999, bootstraps: int = 1000,
+                  seed: int = 0, **others: object) -> None:
+    """UsageError for an option of `audit_membership` outside its range; `others` are checked elsewhere."""
+    for name, value, usual in (("AUC", tolerance_auc, 0.55), ("part", tolerance_part, 0.65)):
         if not 0.5 < value < 1.0:
             raise UsageError(f"tolerance {name} is {value}: expected a number between 0.5 and 1, such as {usual}")
-    if not 0.0 < base_rate < 1.0:
-        raise UsageError(f"base rate is {base_rate}: expected a share between 0 and 1, such as 0.01")
+    for rate in base_rates:
+        if not 0.0 < rate < 1.0:
+            raise UsageError(f"base rate is {rate}: expected a share between 0 and 1, such as 0.01")
     for name, value, least in (("permutations", permutations, 0), ("bootstraps", bootstraps, 1), ("seed", seed, 0)):
         check_at_least(name, value, least)
+    if unknown := set(others) - {"design", "exclude_parts", "attacks"}:
+        raise UsageError(f"there is no option {min(unknown)!r}; {meant(min(unknown), AuditOptions.__annotations__)}")

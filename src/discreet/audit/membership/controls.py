@@ -157,8 +157,8 @@ def ladder_bound(values: FloatArray, truth: BoolArray, alpha: float, rng: Genera
 
 
 def blind_auc(table: ScoreTable, sets: EvaluationSets, rng: Generator, *, texts: Mapping[str, str] | None = None,
-              units: Units) -> Estimate:
-    """AUC of a classifier that sees texts (or label, length and category columns), and no model's scores.
+              features: Any = None, units: Units) -> Estimate:
+    """AUC of a classifier that sees texts, `features` (N, d), or label, length and category columns; no model's scores.
 
     Where it beats chance the two sets differ by themselves, and an attack may recognise the difference instead of a
     memory. Each example is judged by a classifier that did not see it, nor anyone of its group. Unresolved with fewer
@@ -175,6 +175,8 @@ def blind_auc(table: ScoreTable, sets: EvaluationSets, rng: Generator, *, texts:
             "of each are needed", unit=units.name)
     if texts is not None:
         features, seen = _words(table, rows, texts), "texts"
+    elif features is not None:
+        features, seen = features[rows], "inputs"
     else:
         columns = dict(_columns(table, rows))
         features, seen = np.concatenate(list(columns.values()), axis=1) if columns else None, ", ".join(columns)

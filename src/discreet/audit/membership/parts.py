@@ -46,17 +46,24 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class CoveredPart:
-    """A part before any figure: its name, such as "class 1", and the examples that it judges."""
+    """A part before any figure: its name, such as "class 1", the examples that it judges, and what its value is called
+    where that is another word: the name of a class."""
 
     kind: PartKind
     value: str
     judged: JudgedRow
     excluded: bool = False
+    called: str | None = None
 
     @property
     def name(self) -> str:
         """The name by which a user excludes the part."""
-        return f"{self.kind} {self.value}".rstrip()
+        return f"{self.kind} {self.called or self.value}".rstrip()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names by which a user may exclude it: its own, that of its value, and its kind."""
+        return frozenset({self.name, f"{self.kind} {self.value}".rstrip(), self.kind})
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +123,9 @@ def check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
     if not excluded:
         return
     named = [(kind, value) for kind, value, _ in _named(np.arange(len(table.examples)), table)]
-    parts = [f"{kind} {value}" for kind, value in named] + ([BOUNDARY] if table.of_role("selection") else [])
-    known = {*parts, *(kind for kind, _ in named)}
+    called = [f"{kind} {_called(kind, value, table) or value}" for kind, value in named]
+    parts = called + ([BOUNDARY] if table.of_role("selection") else [])
+    known = {*parts, *(kind for kind, _ in named), *(f"{kind} {value}" for kind, value in named)}
     if unknown := [name for name in excluded if name not in known]:
         raise UsageError(f"{unknown[0][:40]!r} is no part that can be excluded: expected some of {', '.join(parts)}")
 
@@ -132,11 +140,16 @@ def covered_parts(base: JudgedRow, table: ScoreTable, selector: Selector, exclud
     for kind, value, inside in _named(base.rows, table):
         part = base.part(inside, "label", int(value)) if kind == "class" else base.part(inside, kind, value)
         if part.truth.any() and part.rows.size < base.rows.size:
-            found.append(CoveredPart(kind, value, part))
+            found.append(CoveredPart(kind, value, part, called=_called(kind, value, table)))
     edge = base.boundary(selector, "boundary", BOUNDARY_SIZE)
     if edge.reason is None and edge.rows.size:
         found.append(CoveredPart(BOUNDARY, "", edge))
-    return [replace(one, excluded=bool({one.name, one.kind} & set(excluded))) for one in found]
+    return [replace(one, excluded=bool(one.names & set(excluded))) for one in found]
+
+
+def _called(kind: PartKind, value: str, table: ScoreTable) -> str | None:
+    """The name of a class, where the table has names."""
+    return table.class_names[int(value)] if kind == "class" and table.class_names is not None else None
 
 
 def _named(rows: IntArray, table: ScoreTable) -> Iterator[tuple[PartKind, str, BoolArray]]:

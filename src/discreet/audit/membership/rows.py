@@ -32,7 +32,7 @@ CURVE: tuple[int | None, ...] = (10, BOUNDARY_N, 50, 100, 200, None)
 STRATA: Mapping[str, str] = {"label": "class"}
 """What a stratum is called where it is not called by its own name."""
 
-FPRS: Mapping[str, float] = {"tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
+FPRS: Mapping[str, float] = {"tpr_at_0_1pct_fpr": 0.001, "tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
 FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (("honest rows", False, "clean"),
                                                       ("rows with paired references", True, "clean"),
                                                       ("rows of the paper's protocol", True, "reference_train"))
@@ -120,13 +120,13 @@ class Row(Part):
 
     Attributes
     ----------
-    auc, tpr_at_1pct_fpr, tpr_at_5pct_fpr : Estimate
-        Of the target, in [0, 1].
+    auc, tpr_at_0_1pct_fpr, tpr_at_1pct_fpr, tpr_at_5pct_fpr : Estimate
+        Of the target, in [0, 1]; a TPR is unresolved where its FPR is not one whole non-member.
     control_auc : Estimate
         The same attack, references, selection and examples on the answers of the control model.
     difference : mapping of str to Estimate
         Target less control model on the same examples, in [-1, 1]: `auc` (DeLong's paired interval) and, for rows
-        without a stratum, `tpr_at_1pct_fpr`, `tpr_at_5pct_fpr` (paired bootstrap).
+        without a stratum, the TPRs that are resolved (paired bootstrap).
     null_p : Estimate
         Family-wise p of max-T permutation; value only.
     null_band : (float, float) or None
@@ -140,6 +140,7 @@ class Row(Part):
     n_members: int
     n_nonmembers: int
     auc: Estimate
+    tpr_at_0_1pct_fpr: Estimate
     tpr_at_1pct_fpr: Estimate
     tpr_at_5pct_fpr: Estimate
     control_auc: Estimate
@@ -276,13 +277,14 @@ def estimate_row(judged: JudgedRow, units: Units) -> Row:
     counts = int(truth.sum()), int((~truth).sum())
     if judged.reason is not None or scores.target is None:
         nothing = Estimate.unresolved(judged.reason or "no scores", unit=units.name)
-        return Row(judged.spec, *counts, nothing, nothing, nothing, nothing, {"auc": nothing}, nothing)
+        return Row(judged.spec, *counts, nothing, nothing, nothing, nothing, nothing, {"auc": nothing}, nothing)
     groups, target = units.at(rows), scores.target[rows]
-    low, high = (tpr_at_fpr_estimate(target, truth, fpr, unit=units.name, groups=groups) for fpr in FPRS.values())
+    least, low, high = (tpr_at_fpr_estimate(target, truth, fpr, unit=units.name, groups=groups)
+                        for fpr in FPRS.values())
     auc = auroc_estimate(target, truth, unit=units.name, groups=groups)
     if scores.control is None:
         nothing = Estimate.unresolved(NO_CONTROL, unit=units.name)
-        return Row(judged.spec, *counts, auc, low, high, nothing, {"auc": nothing})
+        return Row(judged.spec, *counts, auc, least, low, high, nothing, {"auc": nothing})
     scored = scores.control[rows]
     control = auroc_estimate(scored, truth, unit=units.name, groups=groups)
     facts: dict[str, Any] = {"n": auc.n, "n_pos": auc.n_pos, "n_neg": auc.n_neg, "unit": auc.unit}
@@ -292,7 +294,7 @@ def estimate_row(judged: JudgedRow, units: Units) -> Row:
             test.difference, test.low, test.high, method="paired DeLong", **facts)
     except ValueError:
         difference = Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
-    return Row(judged.spec, *counts, auc, low, high, control, {"auc": difference})
+    return Row(judged.spec, *counts, auc, least, low, high, control, {"auc": difference})
 
 
 def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,

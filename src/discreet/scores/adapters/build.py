@@ -15,7 +15,16 @@ from discreet.data.columns import name_codes, name_order
 from discreet.data.texts import LabelledText, read_texts
 from discreet.scores.adapters.http_endpoint import HttpEndpoint
 from discreet.scores.adapters.python_object import PYTHON, PythonObject
-from discreet.scores.adapters.scorer import Dtype, Run, Scorer, Settings, class_codes, columns_like, score_texts
+from discreet.scores.adapters.scorer import (
+    Dtype,
+    Run,
+    Scorer,
+    Settings,
+    class_codes,
+    columns_like,
+    named_classes,
+    score_texts,
+)
 from discreet.scores.adapters.transformer import Transformer
 from discreet.scores.check import check_table
 from discreet.scores.table import (
@@ -113,7 +122,7 @@ def scored_from_model(
     if other := [one for one in (spec, *references, *controls, *([] if selector is None else [selector]))
                  if not isinstance(one, str)]:
         raise UsageError(f"a model is given as {type(other[0]).__name__}; expected a string: a folder, a hub name, "
-                         "http://… or, for an object in memory, python:MODULE:OBJECT of a module that defines it")
+                         "http://… or python:MODULE:OBJECT; an object in memory is for discreet.audit_model")
     specs = _models(spec, references, controls, selector)
     settings = Settings(batch, device, max_tokens, dtype, chat, prompt)
     source = f"{members} and {nonmembers}"
@@ -131,7 +140,8 @@ def scored_from_model(
     table = ScoreTable(tuple(one.model for one in scored), _examples(rows, labels, source),
                        np.stack(logits)[:, :, None, :],
                        np.stack([_trained_on(one.model, rows, member) for one in scored]),
-                       "prob" if any(one.run.given_as == "prob" for one in scored) else "logit")
+                       "prob" if any(one.run.given_as == "prob" for one in scored) else "logit",
+                       class_names=named_classes(first.classes, n_classes))
     check_table(table, source, allow_split_groups=allow_split_groups)
     return table, {row.id: row.text for row in rows}
 

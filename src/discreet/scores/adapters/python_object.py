@@ -25,19 +25,48 @@ DECIMALS = 4
 """To which the answers to probes are compared: services and threads round the last bits differently."""
 
 
-class PythonObject:
-    """An object with `predict_proba` or `decision_function` over a list of texts, or a function of one.
+class FittedObject:
+    """An object with `predict_proba` or `decision_function`, or a function, that scores a batch of inputs.
 
-    Both give a row a text, a column a class; a function may return probabilities or logits. `predict_proba` comes
-    first, `classes_` names the columns. The module may lie in the working directory. Raises UsageError for a spec of
-    another form, InputError for a module or object that is not there or cannot be asked.
+    Each gives a row an input, a column a class; a function may return probabilities or logits. `predict_proba` comes
+    first, `classes_` names the columns. Raises InputError for an object that cannot be asked; `name` begins messages.
+    """
+
+    def __init__(self, found: Any, name: str, takes: str = "the inputs") -> None:
+        self.name, self._object, self._takes = name, found, takes
+        self._ask, self.kind = _method(found, name, takes)
+        self.classes = _classes(found, name)
+
+    def answers(self, inputs: Any, n: int) -> FloatArray:
+        """(n, K) scores of n inputs. InputError where the object fails or does not return a row an input."""
+        try:
+            given = np.asarray(self._ask(inputs), dtype=np.float64)
+        except Exception as error:
+            # The message may quote a text.
+            raise InputError(f"{self.name}: {type(error).__name__} when asked for the scores of {n} inputs; expected "
+                             f"it to take {self._takes} and return a row of numbers each") from None
+        if given.ndim == 0 or len(given) != n:
+            raise InputError(f"{self.name}: {n} inputs gave an array of the shape {given.shape}; expected a row an "
+                             "input")
+        return given
+
+    @property
+    def model_type(self) -> str:
+        """The type of the object; of a pipeline also that of its last step."""
+        steps = getattr(self._object, "steps", None)
+        last = f" ({type(steps[-1][1]).__name__})" if isinstance(steps, list) and steps else ""
+        return type(self._object).__name__ + last
+
+
+class PythonObject(FittedObject):
+    """A `FittedObject` over a list of texts, in a module.
+
+    The module may lie in the working directory. Raises UsageError for a spec of another form, InputError for a module
+    or object that is not there.
     """
 
     def __init__(self, spec: str) -> None:
-        self.name = spec
-        self._object = load_object(spec)
-        self._ask, self.kind = _method(self._object, spec)
-        self.classes = _classes(self._object, spec)
+        super().__init__(load_object(spec), spec, "a list of strings")
 
     def fingerprint(self, probes: Sequence[str]) -> str:
         """By what the object holds, where joblib can hash it, and by what it says of `probes`."""
@@ -46,17 +75,8 @@ class PythonObject:
         return digest.hexdigest()
 
     def outputs(self, texts: Sequence[str]) -> FloatArray:
-        """As `Scorer`. InputError where the object fails or does not return a row a text."""
-        try:
-            given = np.asarray(self._ask(list(texts)), dtype=np.float64)
-        except Exception as error:
-            # The message may quote a text.
-            raise InputError(f"{self.name}: {type(error).__name__} when asked for the scores of {len(texts)} texts; "
-                             f"expected it to take a list of strings and return a row of numbers each") from None
-        if given.ndim == 0 or len(given) != len(texts):
-            raise InputError(f"{self.name}: {len(texts)} texts gave an array of the shape {given.shape}; expected a "
-                             f"row a text")
-        return given
+        """As `Scorer`."""
+        return self.answers(list(texts), len(texts))
 
     def facts(self, texts: Sequence[str]) -> Mapping[str, str]:
         """The type of the object."""
@@ -91,7 +111,7 @@ def load_object(spec: str, expected: str = "an estimator or a function") -> Any:
     return found
 
 
-def _method(found: Any, spec: str) -> tuple[Any, Kind]:
+def _method(found: Any, spec: str, takes: str) -> tuple[Any, Kind]:
     if isinstance(found, type):
         raise InputError(f"{spec}: it is a class; expected a fitted estimator or a function")
     if hasattr(found, "predict_proba"):
@@ -101,7 +121,7 @@ def _method(found: Any, spec: str) -> tuple[Any, Kind]:
     if callable(found):
         return found, "either"
     raise InputError(f"{spec}: a {type(found).__name__} has neither predict_proba nor decision_function and cannot be "
-                     f"called; expected an estimator or a function of a list of texts")
+                     f"called; expected an estimator or a function of {takes}")
 
 
 def _classes(found: Any, spec: str) -> tuple[str, ...] | None:

@@ -256,6 +256,13 @@ def class_codes(labels: Sequence[str], classes: Classes | None, n_classes: int, 
     return codes
 
 
+def named_classes(classes: Classes | None, n_classes: int) -> Classes | None:
+    """The names of the classes as a table has them: K different ones that are no mere numbers, else None."""
+    if classes is None or len(set(classes)) != n_classes or len(classes) != n_classes or _generic(classes):
+        return None
+    return classes
+
+
 def _generic(classes: Classes) -> bool:
     return all(GENERIC.fullmatch(one.casefold()) or one == str(place) for place, one in enumerate(classes))
 

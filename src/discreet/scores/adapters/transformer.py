@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.errors import need as package
 from discreet.core.types import FloatArray
 from discreet.encode.models import local_only, quiet
-from discreet.scores.adapters.scorer import Dtype, Settings
+from discreet.scores.adapters.scorer import DTYPES, Dtype, Settings
 from discreet.train.transformer.classifier import called, dtype_name, missing_weights
 from discreet.train.transformer.reading import (
     AUTO,
@@ -46,18 +47,25 @@ class Transformer:
 
     Texts of like length go together, padded on the right. Where the model has no padding token, texts are padded with
     one that none of them holds; so the last token that is not padding, which decoders are pooled at, is the text's.
-    Raises InputError where the model is not whole, or does not go with its tokeniser; UsageError for settings that it
-    cannot be run with.
+    `loaded` is a model in evaluation mode and its tokeniser, which stay where they are; without it both are loaded by
+    `spec`. Raises InputError where the model is not whole, or does not go with its tokeniser; UsageError for settings
+    that it cannot be run with.
     """
 
     kind: Any = "logit"
 
-    def __init__(self, spec: str, settings: Settings) -> None:
-        self.name, self._settings = spec, settings
-        model, tokenizer, self._adapter = load(spec, settings.dtype)
-        self._torch = need("torch")
-        self._device = _device(self._torch, settings.device)
-        self._model = model.to(self._device)
+    def __init__(self, spec: str, settings: Settings, loaded: tuple[Any, Any] | None = None) -> None:
+        self.name, self._torch = spec, need("torch")
+        if loaded is None:
+            model, tokenizer, self._adapter = load(spec, settings.dtype)
+            self._device = _device(self._torch, settings.device)
+            self._model, self._settings = model.to(self._device), settings
+        else:
+            (model, tokenizer), self._adapter = loaded, None
+            check_problem(model, spec)
+            self._model, self._device = model, model.device
+            given = str(model.dtype).removeprefix("torch.")
+            self._settings = settings if given not in DTYPES else replace(settings, dtype=given)
         self._texts = model.config.get_text_config()
         self._vocabulary = int(model.get_input_embeddings().num_embeddings)
         # Some configurations say -1 where they have none.
@@ -183,11 +191,16 @@ def load(spec: str, dtype: Dtype) -> tuple[Any, Any, str | None]:
         source = spec if folder is None else str(folder) if own else str(model.name_or_path)
         tokenizer = called(spec, need("transformers").AutoTokenizer.from_pretrained, source,
                            local_files_only=local_only(source))
+    check_problem(model, spec)
+    return model.eval(), tokenizer, adapter
+
+
+def check_problem(model: Any, spec: str) -> None:
+    """InputError, beginning with `spec`, for a model that does not choose one class of several for a text."""
     problem = getattr(model.config, "problem_type", None)
     if problem in ("regression", "multi_label_classification"):
         raise InputError(f"{spec}: its problem type is {problem}; expected one class of several for each text "
                          f"(single_label_classification)")
-    return model.eval(), tokenizer, adapter
 
 
 def adapter_folder(spec: str) -> Path | None:

@@ -1,0 +1,170 @@
+"""What an attacker gets: how many members are named while few others are, and what naming them is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor
+from typing import Any, ClassVar
+
+from discreet.audit.core.power import ppv_at, ppv_estimate
+from discreet.audit.core.resampling import Units
+from discreet.audit.core.verdict import Part, Sentences
+from discreet.audit.membership.rows import NO_CONTROL, JudgedRow
+from discreet.core.numbers import counted
+from discreet.core.records import Estimate
+from discreet.core.types import BoolArray
+from discreet.stats import tpr_at_fpr_estimate
+from discreet.stats.attackers import AttackScores, distinct_attacks, strongest_rate
+
+say = Sentences.read(__package__).of("attackers")
+
+FPRS = (0.01, 0.001)
+"""Shares of the others that an attacker names."""
+BASE_RATES = (0.01, 0.1, 0.5)
+"""Shares of members among the people whom an attacker asks about."""
+PER = 1000
+"""Sentences count so many members, and others."""
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Part):
+    """How many members the strongest of the honest attacks over all records names at one FPR.
+
+    Attributes
+    ----------
+    fpr : float
+        Share of the others that are named too.
+    attacks : int
+        Distinct attacks that were tried; those that order the records alike are one.
+    attack : str or None
+        The one whose TPR is largest.
+    share : Estimate
+        The largest TPR, in [0, 1]. With 95% confidence no attack's TPR is above `high`; with 95% one's is above `low`.
+    control : Estimate
+        The same of the same attacks on the control model.
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ("at_most", "at_least")
+
+    fpr: float
+    attacks: int
+    attack: str | None
+    share: Estimate
+    control: Estimate
+
+    @property
+    def at_most(self) -> str:
+        """The sentence that a reader can defend, with the same bound of the control model."""
+        if self.share.high is None:
+            return say("unresolved", reason=self.share.reason)
+        facts = {"level": f"{self.share.level:.0%}", "per": PER, "others": f"{PER * self.fpr:g}"}
+        most, control = _at_most(self.share), ""
+        if most >= PER:
+            return say("unbounded", **facts)
+        if self.control.high is not None:
+            control = say("control_at_most", most=_at_most(self.control))
+        return say("at_most" if self.attacks > 1 else "at_most_alone", attacks=counted(self.attacks, "attack"),
+                   most=most, control=control, **facts)
+
+    @property
+    def at_least(self) -> str:
+        """What follows it where an attack is shown to name more than naming at random does; else empty."""
+        if self.share.low is None or self.share.low <= self.fpr:
+            return ""
+        # What rounding takes from a whole number is given back.
+        return say("at_least", level=f"{self.share.level:.0%}", least=floor(PER * self.share.low + ROUNDING))
+
+
+@dataclass(frozen=True, slots=True)
+class Gain(Part):
+    """What naming is worth where a share `base_rate` of the people whom an attacker asks about are members.
+
+    Attributes
+    ----------
+    base_rate, fpr : float
+    ppv : Estimate
+        Share of members among those whom the deciding attack names at this FPR, in [0, 1].
+    lift : Estimate
+        `ppv` over `base_rate`: 1 is what naming at random gives.
+    control_ppv : Estimate
+        That of the control model.
+    at_most : float or None
+        What no attack that was tried exceeds, with 95% confidence: by the upper end of `Named.share`.
+    """
+
+    base_rate: float
+    fpr: float
+    ppv: Estimate
+    lift: Estimate
+    control_ppv: Estimate
+    at_most: float | None
+
+
+def named_members(judged: Sequence[JudgedRow], units: Units) -> tuple[Named, ...]:
+    """`Named` at each of `FPRS` that the records resolve, the first in any case. `judged` are rows over all records."""
+    tried = [one for one in judged if one.scores.target is not None and one.spec.whole and not one.spec.oracle
+             and one.truth.any() and not one.truth.all()]
+    own = [_scores_of(one, units, control=False) for one in tried]
+    places = distinct_attacks(own)
+    found = [_named([tried[place] for place in places], [own[place] for place in places], units, fpr) for fpr in FPRS]
+    return (found[0], *(one for one in found[1:] if one.share.resolved))
+
+
+def _named(tried: Sequence[JudgedRow], own: Sequence[AttackScores], units: Units, fpr: float) -> Named:
+    control = [_scores_of(one, units, control=True) for one in tried if one.scores.control is not None]
+    share = strongest_estimate(own, fpr, unit=units.name)
+    best = None if not share.resolved else tried[strongest_rate(own, fpr).place].spec.attack
+    if not control:
+        return Named(fpr, len(own), best, share, Estimate.unresolved(NO_CONTROL, unit=units.name))
+    return Named(fpr, len(own), best, share, strongest_estimate(control, fpr, unit=units.name))
+
+
+def _scores_of(judged: JudgedRow, units: Units, *, control: bool) -> AttackScores:
+    scores = judged.scores.control if control else judged.scores.target
+    assert scores is not None
+    return AttackScores(scores[judged.rows], judged.truth, units.at(judged.rows))
+
+
+def strongest_estimate(given: Sequence[AttackScores], fpr: float, *, level: float = 0.95,
+                       unit: str = "example") -> Estimate:
+    """`strongest_rate` as an `Estimate`; unresolved where the non-members of an attack are too few (n < 1 / fpr)."""
+    if not given:
+        return Estimate.unresolved("no attack has scores", unit=unit, level=level)
+    points = [tpr_at_fpr_estimate(one.scores, one.member, fpr, level=level, unit=unit, groups=one.groups)
+              for one in given]
+    if unresolved := next((one for one in points if not one.resolved), None):
+        return unresolved
+    found = strongest_rate(given, fpr, level=level)
+    return replace(points[found.place], value=found.value, low=min(found.low, found.value),
+                   high=max(found.high, found.value),
+                   method=f"largest of {counted(len(given), 'attack')}, {points[found.place].method}, each end "
+                          "one-sided, Bonferroni over attacks")
+
+
+def gains(judged: JudgedRow, named: Sequence[Named], base_rates: Sequence[float], units: Units) -> tuple[Gain, ...]:
+    """What naming by the attack of `judged` is worth at each FPR of `named` and each of `base_rates`, in (0, 1)."""
+    found, truth, groups = list[Gain](), judged.truth, units.at(judged.rows)
+    for one in named:
+        both = [_tpr(scores, judged, one.fpr, truth, units.name, groups)
+                for scores in (judged.scores.target, judged.scores.control)]
+        for base_rate in base_rates:
+            ppv, control = (ppv_estimate(tpr, one.fpr, base_rate) for tpr in both)
+            lift = ppv if ppv.value is None or ppv.low is None or ppv.high is None else replace(
+                ppv, value=ppv.value / base_rate, low=ppv.low / base_rate, high=ppv.high / base_rate,
+                method=f"{ppv.method}; over the base rate")
+            most = None if one.share.high is None else ppv_at(one.share.high, one.fpr, base_rate)
+            found.append(Gain(base_rate, one.fpr, ppv, lift, control, most))
+    return tuple(found)
+
+
+def _tpr(scores: Any, judged: JudgedRow, fpr: float, truth: BoolArray, unit: str, groups: Any) -> Estimate:
+    if scores is None:
+        return Estimate.unresolved(NO_CONTROL, unit=unit)
+    return tpr_at_fpr_estimate(scores[judged.rows], truth, fpr, unit=unit, groups=groups)
+
+
+def _at_most(share: Estimate) -> int:
+    """The upper end, in so many of `PER`, rounded up."""
+    return ceil(PER * (share.high or 0.0) - ROUNDING)

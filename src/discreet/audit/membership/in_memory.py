@@ -1,0 +1,203 @@
+"""A membership audit of a model in memory: scored here, with control model and references trained by `clone`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.random import Generator
+
+import discreet
+from discreet.audit.membership.audit import AuditOptions, MembershipAudit, audit_membership, check_options
+from discreet.audit.membership.memory_sets import MemorySets, blind_features, group_codes, label_codes
+from discreet.audit.membership.parts import check_excluded
+from discreet.core.design import shown_design
+from discreet.core.errors import UsageError, need
+from discreet.core.types import BoolArray, IntArray
+from discreet.data.in_memory import Records
+from discreet.data.splits import halves
+from discreet.scores.adapters.in_memory import Answers, check_model, score_in_memory
+from discreet.scores.adapters.scorer import class_codes, named_classes
+from discreet.scores.check import check_enough, check_table
+from discreet.scores.table import IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
+from discreet.train.clones import can_clone, fitted_clone
+
+SOURCE = "members and non_members"
+ROLE_OF: dict[str, tuple[Role, ReferenceKind | None]] = {
+    "control": ("control", None), "neutral": ("reference", "neutral"), "selector": ("selection", None)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Further:
+    """A model besides the target: its place in the table, and which of the N records it was trained on."""
+
+    model: Any
+    role: Role
+    kind: ReferenceKind | None
+    member: BoolArray
+
+
+def audit_model(model: Any, members: Any, non_members: Any, *, references: int = 0, control_data: Any = None,
+                control: Any = None, neutral: Any = None, selector: Any = None, classes: Sequence[str] | None = None,
+                label: str = "label", text: str = "text", batch: int = 16, allow_split_groups: bool = False,
+                **options: Unpack[AuditOptions]) -> MembershipAudit:
+    """Audit a model in memory for membership leakage: does it give away who was in its training set?
+
+    Parameters
+    ----------
+    model : estimator, function, pipeline or (model, tokenizer)
+        A fitted scikit-learn classifier or pipeline; a function of inputs that returns probabilities or logits
+        (n, K); a `text-classification` pipeline of transformers, or a sequence classifier with its tokeniser.
+    members, non_members : (inputs, labels), (inputs, labels, groups), or a table
+        What the model was trained on, and what it was not. Inputs are an array (n, …), a sparse matrix, a list of texts
+        or a data frame; labels are those that the model was trained with, numbers or names; groups are users or
+        documents. A table (pandas, polars, `datasets`, a mapping of columns) has the columns `label` and `text` or
+        features, and may have `group` and `category`. Inputs that are in both sets are left out of both, repeated ones
+        count once.
+    references : int >= 0
+        Train a control model, and so many reference models, as clones of `model`: the references on random halves of
+        members and judged non-members (Carlini et al. 2022; LiRA needs four), the control model on `control_data`.
+    control_data : as `members`, optional
+        Records in neither set. Without them a random half of the non-members trains the control model, unjudged.
+    control, neutral, selector : as `model`, or a list of them, optional
+        Fitted models that were trained on neither set: the control model, instead of a clone; reference models; the
+        model that finds the decision boundary.
+    classes : sequence of K str, optional
+        Names of the model's outputs, in order, for a model without `classes_`, or for the report.
+    label, text : str
+        Columns of a table.
+    batch : int >= 1
+        Texts that a transformer is asked for together.
+    allow_split_groups : bool
+        Leave out groups with members and non-members, instead of refusing the records.
+    **options :
+        Of `audit_membership`: design, tolerance_auc, tolerance_part, exclude_parts, base_rates, permutations,
+        bootstraps, seed, attacks. Only with `design="randomised"` (a random draw decided who is a member, as
+        `train_test_split` does) can the verdict be pass or fail.
+
+    Returns what `discreet audit membership` makes: `print` it, `.save(folder)`, `.to_html(path)`, `.record`. Raises
+    MissingExtraError, before anything runs, where scikit-learn or SciPy, or for a transformer torch, are absent;
+    UsageError for an option that cannot be, and references of a model that cannot be cloned; InputError for records or
+    models that do not go together, without a value of a record.
+    """
+    options["design"] = shown_design(options.get("design", "convenience"), seal=False)
+    check_options(**options)
+    own = {name: given if isinstance(given, list) else [given] for name, given in (
+        ("control", control), ("neutral", neutral), ("selector", selector)) if given is not None}
+    _check(model, own, references, control_data)
+    rng = np.random.default_rng((options.get("seed", 0), 27))
+    sets = MemorySets.of(members, non_members, control_data, rng, label=label, text=text,
+                         aside=references > 0 and control is None and control_data is None)
+    target = score_in_memory(model, sets.records.inputs, "model", batch=batch)
+    table = _table(sets, target, classes)
+    if selector is None:
+        # Before hours of training; with a selector there is one more part, and its scores come later.
+        check_excluded(table, options.get("exclude_parts", ()))
+    further = chain(_trained(model, sets, references, rng, control=control is None), _brought(own, sets))
+    table = _with_models(table, further, sets, target.classes, batch)
+    check_table(table, SOURCE, allow_split_groups=allow_split_groups)
+    kept = np.flatnonzero(~_split(table))
+    check_enough(table.take(kept), SOURCE)
+    inputs = sets.records.inputs
+    if sets.records.texts:
+        blind: dict[str, Any] = {"texts": dict(zip(table.examples.id, inputs, strict=True))}
+    else:
+        blind = {"features": blind_features(inputs, rng)[kept]}
+    return audit_membership(table.take(kept), **options, **blind, provenance={
+        "discreet": discreet.__version__, "input": "records in memory", "model_type": target.facts["model_type"],
+        "references_trained": references, "control_trained_on": 0 if sets.control is None else len(sets.control),
+        **sets.left_out, "finished": datetime.now(UTC).isoformat(timespec="seconds")})
+
+
+def _check(model: Any, own: Mapping[str, Sequence[Any]], references: int, control_data: Any) -> None:
+    """Whether all models can be asked and all packages are there, before anything runs."""
+    for module, purpose in (("scipy.special", "an interval"), ("sklearn.linear_model", "the blind baseline")):
+        need(module, purpose, "audit")
+    if references < 0:
+        raise UsageError(f"references is {references}: expected a whole number of at least 0")
+    for name, one in (("model", model), *((name, one) for name, given in own.items() for one in given)):
+        check_model(one, name)
+    if references and not can_clone(model):
+        raise UsageError(f"references is {references}, and a {type(model).__name__} cannot be cloned and trained; "
+                         "expected an estimator of scikit-learn, or models of your own: control=, neutral=")
+    if control_data is not None and (not references or "control" in own):
+        raise UsageError("control_data trains the control model, and no control model is trained; expected "
+                         "references=N without control=, or no control_data")
+
+
+def _brought(own: Mapping[str, Sequence[Any]], sets: MemorySets) -> Iterator[_Further]:
+    """The user's own models, trained on neither set."""
+    for name, models in own.items():
+        role, kind = ROLE_OF[name]
+        yield from (_Further(one, role, kind, np.zeros(len(sets.records), dtype=np.bool_)) for one in models)
+
+
+def _table(sets: MemorySets, target: Answers, classes: Sequence[str] | None) -> ScoreTable:
+    """The table of the target alone."""
+    n_classes, records = target.logits.shape[1], sets.records
+    if classes is not None and len({str(one) for one in classes}) != n_classes:
+        raise UsageError(f"classes has {len(set(classes))} names, and the model {n_classes} classes; expected a name "
+                         "of its own for each, in the order of the model's outputs")
+    names = tuple(map(str, classes)) if classes is not None else None
+    own = target.classes or names or records.classes
+    given = [str(one) for one in records.labels]
+    # Labels are called as the model calls its classes, or else as the user does.
+    codes = class_codes(given, names if names is not None and set(given) <= set(names) else own, n_classes, SOURCE)
+    shown = next((one for given in (names, own, records.classes) if (one := named_classes(given, n_classes))), None)
+    examples = Examples(np.array(sets.id, dtype=np.object_), codes, np.zeros(len(records), dtype=np.int64),
+                        group_codes(records), categories=records.categories)
+    return ScoreTable((Model("target", "target", facts=target.facts),), examples, target.logits[None, :, None, :],
+                      np.where(sets.member, IN, OUT).astype(np.int8)[None], target.given_as, class_names=shown)
+
+
+def _trained(model: Any, sets: MemorySets, references: int, rng: Generator, *, control: bool) -> Iterator[_Further]:
+    """Clones of the target: references on random halves of the records, each half and its complement; and a control
+    model. Made one at a time, when it is their turn to be scored."""
+    if not references:
+        return
+    rows = np.arange(len(sets.records))
+    strata = 2 * label_codes(sets.records) + sets.member
+    groups, pending = group_codes(sets.records), list[IntArray]()
+    seeds = [int(one) for one in rng.integers(2**31 - 1, size=references + 1)]
+    for seed in seeds[:references]:
+        half = pending.pop() if pending else None
+        if half is None:
+            half, other = halves(rows, strata, groups, rng)
+            pending.append(other)
+        trained = _fitted(model, sets.records.take(half), seed, "a reference")
+        yield _Further(trained, "reference", "population", np.isin(rows, half))
+    if control and sets.control is not None:
+        trained = _fitted(model, sets.control, seeds[-1], "the control model")
+        yield _Further(trained, "control", None, np.zeros(rows.size, dtype=np.bool_))
+
+
+def _fitted(model: Any, records: Records, seed: int, name: str) -> Any:
+    return fitted_clone(model, records.inputs, np.array(records.labels.tolist()), seed, name)
+
+
+def _with_models(table: ScoreTable, further: Iterable[_Further], sets: MemorySets, classes: tuple[str, ...] | None,
+                 batch: int) -> ScoreTable:
+    """The table with the scores of all other models, named by kind or role."""
+    models, logits, member, given_as = list(table.models), [table.logits], [table.member], {table.given_as}
+    for one in further:
+        kind = one.kind or one.role
+        before = sum((held.reference_kind or held.role) == kind for held in models)
+        name = kind if not before else f"{kind}_{before + 1}"
+        answers = score_in_memory(one.model, sets.records.inputs, name, batch=batch)
+        models.append(Model(name, one.role, one.kind, answers.facts))
+        logits.append(answers.like(classes, table.n_classes, name)[None, :, None, :])
+        member.append(np.where(one.member, IN, OUT).astype(np.int8)[None])
+        given_as.add(answers.given_as)
+    return replace(table, models=tuple(models), logits=np.concatenate(logits), member=np.concatenate(member),
+                   given_as="prob" if "prob" in given_as else "logit")
+
+
+def _split(table: ScoreTable) -> BoolArray:
+    """(N,) whether the record's group has members and non-members."""
+    if table.examples.group is None:
+        return np.zeros(len(table.examples), dtype=np.bool_)
+    return table.split_groups(0)[np.unique(table.examples.group, return_inverse=True)[1].reshape(-1)]

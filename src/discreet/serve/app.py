@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet import __version__
 from discreet.core.records import Estimate
 from discreet.serve.admission import Admission
-from discreet.serve.doors import agentgateway, check, openai, presidio
+from discreet.serve.doors import agentgateway, check, completions, messages, openai, presidio, responses
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
@@ -95,6 +95,8 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     add_health(app, gate)
     for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), presidio.router(gate)):
         app.include_router(door)
+    for one in () if upstream is None else (responses, messages, completions):
+        app.include_router(one.router(gate, upstream))
     if gate.queue is not None:
         from discreet.serve.console.routes import Console
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet import __version__
 from discreet.core.records import Estimate
 from discreet.serve.admission import Admission
-from discreet.serve.doors import agentgateway, check, completions, messages, openai, presidio, responses
+from discreet.serve.doors import agentgateway, check, completions, messages, openai, presidio, responses, tickets
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
     from discreet.serve.queue.tickets import Queue
     from discreet.serve.queue.webhook import Announcer
+
+KEYS_S = 10.0
+"""Seconds between looks for tickets of keys that are gone."""
+
 
 def create_app(settings: Settings, *, workers: Workers | None = None, telemetry: Telemetry | None = None,
                transport: httpx.AsyncBaseTransport | None = None) -> FastAPI:
@@ -61,7 +65,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         await workers.start()
         log.add("start", version=__version__, ready=workers.ready, guards=list(settings.guards), mode=settings.mode,
                 workers=settings.workers)
-        tasks = [asyncio.create_task(one) for one in _chores(gate, announcer)]
+        tasks = [asyncio.create_task(one) for one in _chores(gate, announcer, keyring)]
         yield
         app.state.draining = True
         for task in tasks:
@@ -93,7 +97,8 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[str(one) for one in settings.trusted_proxies])
     add_health(app, gate)
-    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), presidio.router(gate)):
+    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), tickets.router(gate),
+                 presidio.router(gate)):
         app.include_router(door)
     for one in () if upstream is None else (responses, messages, completions):
         app.include_router(one.router(gate, upstream))
@@ -139,27 +144,30 @@ def _load(gate: Gate) -> list[dict[str, Any]]:
             if judged and facts.expected is not None]
 
 
-def _chores(gate: Gate, announcer: Announcer | None) -> Iterator[Coroutine[Any, Any, None]]:
-    """What happens once a second; each process of several may do it, and none twice."""
+def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) -> Iterator[Coroutine[Any, Any, None]]:
+    """What happens once in a while; each process of several may do it, and none twice."""
     metrics, workers, queue = gate.telemetry.metrics, gate.workers, gate.queue
 
-    async def every_second(name: str, work: Callable[[], object]) -> None:
+    async def every(seconds: float, name: str, work: Callable[[], object]) -> None:
         while True:
             try:
                 await asyncio.to_thread(work)
             except Exception as error:
                 gate.queue_failed(name, error)
-            await asyncio.sleep(1)
+            await asyncio.sleep(seconds)
 
     def count() -> None:
         metrics.workers.set(workers.loaded)
         metrics.waiting.set(workers.waiting)
 
-    yield every_second("count", count)
+    yield every(1, "count", count)
     if queue is not None:
-        yield every_second("sweep", queue.sweep)
+        yield every(1, "sweep", queue.sweep)
+        if keyring is not None:  # A file that cannot be read ends nothing.
+            yield every(KEYS_S, "keys", lambda: queue.end_of_keys(
+                lambda name, mark: keyring.caller_named(name, mark) is not None))
     if announcer is not None:
-        yield every_second("announce", announcer.deliver)
+        yield every(1, "announce", announcer.deliver)
 
 
 class Catch:

@@ -11,7 +11,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
@@ -27,6 +27,9 @@ from discreet.serve.gate import Gate, Outcome
 from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError
 from discreet.serve.telemetry import crash
+
+if TYPE_CHECKING:
+    from discreet.serve.queue.records import TicketState
 
 CONVERSATION = "x-discreet-conversation"
 """The header that names the conversation of a completion: what its earlier answers told counts too."""
@@ -160,7 +163,7 @@ class Proxied:
         operator = self.caller.role == "operator"
         if outcome.ticket is not None:
             headers["x-discreet-ticket"] = outcome.ticket
-            state = await self.gate.ticket(outcome.ticket, self.caller, hold)
+            state = await self._held(outcome.ticket, hold)
             if state.status == "released" and state.payload is not None:
                 return Reply(chat.with_verdict(state.payload, None, operator=operator),
                              headers | {"x-discreet-action": "released", "x-discreet-code": "ok"})
@@ -172,6 +175,17 @@ class Proxied:
         elif outcome.action != "pass":
             completion = chat.replaced(completion, given.blocked)
         return Reply(chat.with_verdict(completion, outcome, operator=operator), headers)
+
+    async def _held(self, ticket: str, hold_s: float) -> TicketState:
+        """What became of a ticket while the caller waited. Where the caller goes, the ticket ends."""
+        try:
+            state = await self.gate.ticket(ticket, self.caller, hold_s)
+            if state.status == "pending":
+                await self.gate.told(ticket)
+        except asyncio.CancelledError:
+            self.gate.unawaited(ticket)
+            raise
+        return state
 
     async def stream(self, work: asyncio.Task[Reply]) -> AsyncIterator[bytes]:
         """The events: comments until the answer is judged, then all of it; an error and no end where there is none."""

@@ -22,7 +22,7 @@ from discreet.serve.doors import agentgateway, check, completions, messages, ope
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
-from discreet.serve.keys import Keyring
+from discreet.serve.keys import CALLER, Keyring
 from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 KEYS_S = 10.0
 """Seconds between looks for tickets of keys that are gone."""
+WARN_DAYS = 7
+"""So many days before a key ends the log says so, once a day."""
 
 
 def create_app(settings: Settings, *, workers: Workers | None = None, telemetry: Telemetry | None = None,
@@ -52,7 +54,9 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     log, metrics = telemetry.log, telemetry.metrics
     workers = workers or Workers(
         settings.guards, settings.workers, deadline_s=settings.deadline_s, start_s=settings.start_s,
-        replaced=lambda cause: metrics.replaced.labels(cause).inc(), said=lambda line: log.add("worker", reason=line))
+        replaced=lambda cause: metrics.replaced.labels(cause).inc(),
+        used=lambda owner, seconds: metrics.key_seconds.labels(owner).inc(seconds),
+        said=lambda line: log.add("worker", reason=line))
     gate = Gate(settings, workers, _queue_of(settings), telemetry)
     announcer = _announcer_of(settings, gate.queue)
     upstream = None if settings.upstream is None else Upstream(settings, telemetry, transport)
@@ -161,13 +165,21 @@ def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) ->
         metrics.waiting.set(workers.waiting)
 
     yield every(1, "count", count)
+    if keyring is not None:
+        yield every(86_400, "keys_end", lambda: _say_ends(gate.telemetry, keyring))
     if queue is not None:
         yield every(1, "sweep", queue.sweep)
         if keyring is not None:  # A file that cannot be read ends nothing.
             yield every(KEYS_S, "keys", lambda: queue.end_of_keys(
-                lambda name, mark: keyring.caller_named(name, mark) is not None))
+                keyring.holds))
     if announcer is not None:
         yield every(1, "announce", announcer.deliver)
+
+
+def _say_ends(telemetry: Telemetry, keyring: Keyring) -> None:
+    """Log which keys end soon, or have ended."""
+    for name, ends in keyring.expiring(WARN_DAYS * 86_400):
+        telemetry.event("key_ends", {"caller": name, "ends": ends})
 
 
 class Catch:
@@ -197,7 +209,10 @@ class Catch:
                 await refuse(RefusedError(500, "internal", "a mistake in discreet; nothing was passed"), answer)
         finally:
             route = scope.get("route")
-            self.telemetry.metrics.requests.labels(getattr(route, "path", "none"), str(status)).inc()
+            metrics = self.telemetry.metrics
+            metrics.requests.labels(getattr(route, "path", "none"), str(status)).inc()
+            if CALLER in scope:
+                metrics.key_requests.labels(scope[CALLER].id, str(status)).inc()
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:

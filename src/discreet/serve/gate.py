@@ -223,6 +223,7 @@ class Gate:
     def _count(self, asked: Asked, outcome: Outcome, observes: bool, seconds: float) -> None:
         metrics = self.telemetry.metrics
         metrics.decisions.labels(asked.guard, asked.door, outcome.action, outcome.code).inc()
+        metrics.key_decisions.labels(asked.caller.id, asked.guard, outcome.action).inc()
         if observes:
             metrics.observed.labels(outcome.policy).inc()
             if outcome.would != "pass":

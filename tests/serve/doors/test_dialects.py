@@ -251,9 +251,10 @@ def test_what_the_model_cannot_be_asked_is_refused(proxy: Proxy, path: str, more
 def test_whose_words(proxy: Proxy, path: str) -> None:  # noqa: F811
     mine = "I am a 52-year-old litigator from Omaha. May I apply?"
     answer = "You are a 52-year-old litigator from Omaha."
-    asked = {"/v1/responses": {"model": "tiny", "input": mine},
-             "/v1/messages": {"model": "tiny", "max_tokens": 9, "messages": [{"role": "user", "content": mine}]},
-             "/v1/completions": {"model": "tiny", "prompt": mine}}[path]
+    bodies: dict[str, dict[str, Any]] = {
+        "/v1/responses": {"model": "tiny", "input": mine}, "/v1/completions": {"model": "tiny", "prompt": mine},
+        "/v1/messages": {"model": "tiny", "max_tokens": 9, "messages": [{"role": "user", "content": mine}]}}
+    asked = bodies[path]
     service, _ = proxy(says(answer))
     # A prompt without roles says nothing of who wrote it.
     assert service.ask(path, asked).headers["x-discreet-action"] == ("block" if path == "/v1/completions" else "pass")

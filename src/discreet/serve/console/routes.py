@@ -93,11 +93,11 @@ class Console:
 
     # Who is signed in
 
-    def _known(self, name: str, mark: str) -> Caller | None:
+    def _known(self, name: str, token: str) -> Caller | None:
         if self._keyring is None:
             return LOCAL if name == LOCAL.id else None
         try:
-            return self._keyring.caller_named(name, mark)
+            return self._keyring.signed_in(name, token)
         except InputError:  # A file of keys that cannot be read lets nobody in.
             return None
 

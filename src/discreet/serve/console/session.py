@@ -60,7 +60,8 @@ class Sessions:
     database : Database
         The queue's, which the processes of one service share.
     known : callable
-        Id of a key and mark of that key to its caller, None where it was removed or replaced since.
+        Id of a key, and the part of a hash that says which of its tokens was shown, to its caller; None where it was
+        removed, replaced or has ended since.
     clock : callable
         Seconds since the epoch.
     """
@@ -75,7 +76,7 @@ class Sessions:
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.ends <= now))
             connection.execute(insert(sessions).values(
-                id=_digest("session", secret), key_id=caller.id, key_mark=caller.mark, ends=now + HOURS * 3600))
+                id=_digest("session", secret), key_id=caller.id, key_token=caller.token, ends=now + HOURS * 3600))
         response.set_cookie(COOKIE, secret, path=request.scope["root_path"] or "/", httponly=True, samesite="strict",
                             secure=request.url.scheme == "https", max_age=HOURS * 3600)
 
@@ -93,7 +94,7 @@ class Sessions:
         wanted = select(sessions).where(sessions.c.id == _digest("session", secret), sessions.c.ends > self._clock())
         with self._database.reading() as connection:
             found = connection.execute(wanted).mappings().first()
-        caller = None if found is None else self._known(found["key_id"], found["key_mark"])
+        caller = None if found is None else self._known(found["key_id"], found["key_token"])
         return None if caller is None else Session(caller, _digest("form", secret))
 
 

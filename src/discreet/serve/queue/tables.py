@@ -100,7 +100,7 @@ sessions = Table(
     "sessions", metadata,
     Column("id", String(64), primary_key=True),  # the SHA-256 of what the cookie holds
     Column("key_id", String(200), nullable=False),
-    Column("key_mark", String(16), nullable=False),
+    Column("key_token", String(16), nullable=False),  # which token of it
     Column("ends", Float, nullable=False),
     Index("sessions_by_end", "ends"),
 )

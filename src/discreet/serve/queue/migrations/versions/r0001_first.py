@@ -80,7 +80,7 @@ def upgrade() -> None:
         "sessions",
         sa.Column("id", sa.String(64), primary_key=True),
         sa.Column("key_id", name, nullable=False),
-        sa.Column("key_mark", sa.String(16), nullable=False),
+        sa.Column("key_token", sa.String(16), nullable=False),
         sa.Column("ends", number, nullable=False),
     )
     op.create_index("sessions_by_end", "sessions", ["ends"])

@@ -109,7 +109,12 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     if gate.queue is not None:
         from discreet.serve.console.routes import Console
 
-        app.mount("/console", Console(gate.queue, keyring, workers.judge, load=lambda: _load(gate),
+        provider = None
+        if settings.oidc is not None:
+            from discreet.serve.console.oidc import Provider
+
+            provider = Provider(settings.oidc, gate.queue.audit_key)
+        app.mount("/console", Console(gate.queue, keyring, workers.judge, provider=provider, load=lambda: _load(gate),
                                       note=telemetry.event).app())
     return app
 

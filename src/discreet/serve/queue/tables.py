@@ -102,6 +102,7 @@ sessions = Table(
     Column("key_id", String(200), nullable=False),
     Column("key_token", String(16), nullable=False),  # which token of it
     Column("ends", Float, nullable=False),
+    Column("groups", JSON(none_as_null=True)),  # of whom a provider signed in: what it says that they belong to
     Index("sessions_by_end", "ends"),
 )
 

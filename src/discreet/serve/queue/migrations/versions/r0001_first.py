@@ -82,5 +82,6 @@ def upgrade() -> None:
         sa.Column("key_id", name, nullable=False),
         sa.Column("key_token", sa.String(16), nullable=False),
         sa.Column("ends", number, nullable=False),
+        sa.Column("groups", sa.JSON),
     )
     op.create_index("sessions_by_end", "sessions", ["ends"])

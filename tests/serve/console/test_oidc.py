@@ -240,6 +240,10 @@ def test_a_provider_that_is_down_or_another(house: House) -> None:
     person = house.person()
     assert "cannot be reached" in person.get("/oidc").text
     house.login.down = False
+    asked = len(house.login.asked)
+    assert person.get("/oidc").status == 401  # Not asked again at once.
+    assert len(house.login.asked) == asked
+    house.desk.clock.ahead += 6
     house.login.says = {"issuer": "https://other.test"}
     assert person.get("/oidc").status == 401
     assert person.sign_in(house.desk.keys["anna"]).url.endswith("/console/queue")  # Keys go on.

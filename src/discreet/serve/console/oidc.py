@@ -32,6 +32,8 @@ SECONDS = 600
 FRESH_S = 3_600
 """Seconds for which what the provider says of itself, its keys too, is believed."""
 TIMEOUT_S = 10
+AWAY_S = 5
+"""Seconds after which a provider that could not be reached is asked again, whoever wants to sign in meanwhile."""
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")
 """Signatures of ID tokens: those with a key pair. Without a list of its own a provider's are RS256."""
 PATH = "/oidc"
@@ -72,7 +74,7 @@ class Provider:
         self._secret = hmac.new(secret, b"oidc sign-in", "sha256").digest()
         self._issuer = str(settings.issuer).rstrip("/")
         self._client: Any = None
-        self._made = 0.0
+        self._made = self._away_until = 0.0
 
     async def begin(self, request: Request, onward: str) -> Response:
         """To the provider; `onward` is the page to come back to. Raises SignInError where it cannot be reached."""
@@ -80,7 +82,7 @@ class Provider:
         session: dict[str, Any] = {}
         request.scope["session"] = session
         response: Response = await client.authorize_redirect(request, self._address(request))
-        response.set_cookie(COOKIE, self._sealed({**session, "onward": onward}), max_age=SECONDS, httponly=True,
+        response.set_cookie(COOKIE, self._sealed({**session, "onward": onward[:500]}), max_age=SECONDS, httponly=True,
                             samesite="lax", secure=self._is_secure(), path=self._base(request) + PATH)
         return response
 
@@ -125,6 +127,8 @@ class Provider:
         """The client, with what the provider says of itself. Raises SignInError where that cannot be had."""
         from authlib.integrations.starlette_client import OAuth
 
+        if self._clock() < self._away_until:
+            raise SignInError("unreachable")
         if self._client is None or self._clock() >= self._made + FRESH_S:
             more = {} if self._transport is None else {"transport": self._transport}
             client = OAuth().register(  # type: ignore[no-untyped-call]
@@ -143,6 +147,7 @@ class Provider:
             except SignInError:
                 raise
             except Exception:
+                self._away_until = self._clock() + AWAY_S
                 raise SignInError("unreachable") from None
             self._client, self._made = client, self._clock()
         return self._client

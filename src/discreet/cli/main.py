@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "serve key": (None, "", "Keys of callers, reviewers and operators."),
     "serve key add": ("serve:key_add", "", "Make a key, and print its token once."),
     "serve key list": ("serve:key_list", "", "Names, roles and guards of keys."),
+    "serve key rotate": ("serve:key_rotate", "", "Replace the token of a key, and print the new one once."),
     "serve key remove": ("serve:key_remove", "", "Remove a key."),
     "serve shadow": ("serve_shadow:shadow", "", "What enforcement would withhold, from the log of a service that "
                                                 "observes."),

@@ -85,6 +85,7 @@ def key_add(
         "name of a known prompt. May be given several times.")] = None,
     declares: Annotated[bool, flag("The application may declare what the user typed (user_words), and that the user is "
                                    "the person whom the records describe (asker).")] = False,
+    days: Annotated[float | None, option("N", "Days after which the key ends; it does not if not given.")] = None,
 ) -> None:
     """Make a key, and print its token once: the file holds a hash of it.
 
@@ -97,8 +98,22 @@ def key_add(
     if user_messages not in USER_MESSAGES:
         raise UsageError(f"--user-messages is {user_messages[:20]!r}; expected one of {', '.join(USER_MESSAGES)}")
     prompts = Prompts(user_messages, tuple(map(lib.serve_keys.template_of, template or ())))
-    made, token = lib.serve_keys.add_key(file, role, guard or (), name, prompts=prompts, declares=declares)
+    made, token = lib.serve_keys.add_key(file, role, guard or (), name, prompts=prompts, declares=declares,
+                                             days=days)
     typer.echo(f"key {made.id} ({made.role}) in {file}; its token, which is not shown again:", err=True)
+    print(token)
+
+
+def key_rotate(
+    file: KeyFile, name: Annotated[str, argument("NAME", "The key's name.")], *,
+    keep_hours: Annotated[float, option("H", "Hours that the former token works on; 0 ends it at once, with the "
+                                        "sessions of the console that it opened.")] = 24,
+    days: Annotated[float | None, option("N", "Days after which the key ends; as before if not given.")] = None,
+) -> None:
+    """Replace the token of a key, and print the new one once. The key keeps its settings and its tickets."""
+    _needed()
+    made, token = lib.serve_keys.rotate_key(file, name, keep_hours=keep_hours, days=days)
+    typer.echo(f"key {made.id} ({made.role}) in {file}; its new token, which is not shown again:", err=True)
     print(token)
 
 

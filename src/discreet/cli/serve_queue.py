@@ -29,13 +29,18 @@ def audit(
     *, config: Config,
     noted: Annotated[str | None, option(
         "N:HEAD", "Rows and head that an earlier check printed: the audit must still begin with them.")] = None,
+    written: Annotated[Path | None, option(
+        "F", "Also write the rows as JSON Lines, without any text, for another system.", "--output")] = None,
+    after: Annotated[int, option("N", "Write the rows after this number (seq) only.")] = 0,
     as_json: Annotated[bool, flag("Print JSON.", "--json")] = False,
 ) -> None:
     """Check that nobody changed the audit of the review queue. Exit with 1 where somebody did.
 
     Note the rows and the head that are printed somewhere else: only with them a check notices that the end of the
-    audit is gone.
+    audit is gone. A service that runs gives the same rows at /v1/audit.
     """
+    if after and written is None:
+        raise UsageError("--after says which rows are written; expected --output with it")
     earlier = None
     if noted is not None:
         rows, _, head = noted.partition(":")
@@ -44,6 +49,10 @@ def audit(
         earlier = int(rows), head
     database, vault = _queue(config)
     found = lib.queue_audit.verify(database, vault.lasting(make=False), noted=earlier)
+    if written is not None:
+        with atomic_writer(written) as table:
+            for row in lib.queue_audit.exported(database, after=after):
+                table.write(dump_json(row) + "\n")
     if as_json:
         print(json.dumps({"rows": found.rows, "head": found.head, "wrong": found.wrong}))
     else:

@@ -119,7 +119,7 @@ class Admission:
             raise RefusedError(503, "keys", "the file of keys cannot be read, so that nobody can be let in; come again",
                                {"Retry-After": "5"}) from None
         if caller is None:
-            given = "no" if token is None else "an unknown"
+            given = "no" if token is None else "an unknown or ended"
             raise RefusedError(401, "unauthorised", f"{given} key was given; expected Authorization: Bearer <key>",
                                {"WWW-Authenticate": "Bearer"})
         return caller

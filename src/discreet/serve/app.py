@@ -18,11 +18,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet import __version__
 from discreet.core.records import Estimate
 from discreet.serve.admission import Admission
-from discreet.serve.doors import agentgateway, check, openai, presidio
+from discreet.serve.doors import agentgateway, check, completions, messages, openai, presidio, responses, tickets
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
-from discreet.serve.keys import Keyring
+from discreet.serve.keys import CALLER, Keyring
 from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
     from discreet.serve.queue.tickets import Queue
     from discreet.serve.queue.webhook import Announcer
+
+KEYS_S = 10.0
+"""Seconds between looks for tickets of keys that are gone."""
+WARN_DAYS = 7
+"""So many days before a key ends the log says so, once a day."""
+
 
 def create_app(settings: Settings, *, workers: Workers | None = None, telemetry: Telemetry | None = None,
                transport: httpx.AsyncBaseTransport | None = None) -> FastAPI:
@@ -48,7 +54,9 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     log, metrics = telemetry.log, telemetry.metrics
     workers = workers or Workers(
         settings.guards, settings.workers, deadline_s=settings.deadline_s, start_s=settings.start_s,
-        replaced=lambda cause: metrics.replaced.labels(cause).inc(), said=lambda line: log.add("worker", reason=line))
+        replaced=lambda cause: metrics.replaced.labels(cause).inc(),
+        used=lambda owner, seconds: metrics.key_seconds.labels(owner).inc(seconds),
+        said=lambda line: log.add("worker", reason=line))
     gate = Gate(settings, workers, _queue_of(settings), telemetry)
     announcer = _announcer_of(settings, gate.queue)
     upstream = None if settings.upstream is None else Upstream(settings, telemetry, transport)
@@ -61,7 +69,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
         await workers.start()
         log.add("start", version=__version__, ready=workers.ready, guards=list(settings.guards), mode=settings.mode,
                 workers=settings.workers)
-        tasks = [asyncio.create_task(one) for one in _chores(gate, announcer)]
+        tasks = [asyncio.create_task(one) for one in _chores(gate, announcer, keyring)]
         yield
         app.state.draining = True
         for task in tasks:
@@ -93,12 +101,20 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[str(one) for one in settings.trusted_proxies])
     add_health(app, gate)
-    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), presidio.router(gate)):
+    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), tickets.router(gate),
+                 presidio.router(gate)):
         app.include_router(door)
+    for one in () if upstream is None else (responses, messages, completions):
+        app.include_router(one.router(gate, upstream))
     if gate.queue is not None:
         from discreet.serve.console.routes import Console
 
-        app.mount("/console", Console(gate.queue, keyring, workers.judge, load=lambda: _load(gate),
+        provider = None
+        if settings.oidc is not None:
+            from discreet.serve.console.oidc import Provider
+
+            provider = Provider(settings.oidc, gate.queue.audit_key)
+        app.mount("/console", Console(gate.queue, keyring, workers.judge, provider=provider, load=lambda: _load(gate),
                                       note=telemetry.event).app())
     return app
 
@@ -137,27 +153,38 @@ def _load(gate: Gate) -> list[dict[str, Any]]:
             if judged and facts.expected is not None]
 
 
-def _chores(gate: Gate, announcer: Announcer | None) -> Iterator[Coroutine[Any, Any, None]]:
-    """What happens once a second; each process of several may do it, and none twice."""
+def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) -> Iterator[Coroutine[Any, Any, None]]:
+    """What happens once in a while; each process of several may do it, and none twice."""
     metrics, workers, queue = gate.telemetry.metrics, gate.workers, gate.queue
 
-    async def every_second(name: str, work: Callable[[], object]) -> None:
+    async def every(seconds: float, name: str, work: Callable[[], object]) -> None:
         while True:
             try:
                 await asyncio.to_thread(work)
             except Exception as error:
                 gate.queue_failed(name, error)
-            await asyncio.sleep(1)
+            await asyncio.sleep(seconds)
 
     def count() -> None:
         metrics.workers.set(workers.loaded)
         metrics.waiting.set(workers.waiting)
 
-    yield every_second("count", count)
+    yield every(1, "count", count)
+    if keyring is not None:
+        yield every(86_400, "keys_end", lambda: _say_ends(gate.telemetry, keyring))
     if queue is not None:
-        yield every_second("sweep", queue.sweep)
+        yield every(1, "sweep", queue.sweep)
+        if keyring is not None:  # A file that cannot be read ends nothing.
+            yield every(KEYS_S, "keys", lambda: queue.end_of_keys(
+                keyring.holds))
     if announcer is not None:
-        yield every_second("announce", announcer.deliver)
+        yield every(1, "announce", announcer.deliver)
+
+
+def _say_ends(telemetry: Telemetry, keyring: Keyring) -> None:
+    """Log which keys end soon, or have ended."""
+    for name, ends in keyring.expiring(WARN_DAYS * 86_400):
+        telemetry.event("key_ends", {"caller": name, "ends": ends})
 
 
 class Catch:
@@ -187,7 +214,10 @@ class Catch:
                 await refuse(RefusedError(500, "internal", "a mistake in discreet; nothing was passed"), answer)
         finally:
             route = scope.get("route")
-            self.telemetry.metrics.requests.labels(getattr(route, "path", "none"), str(status)).inc()
+            metrics = self.telemetry.metrics
+            metrics.requests.labels(getattr(route, "path", "none"), str(status)).inc()
+            if CALLER in scope:
+                metrics.key_requests.labels(scope[CALLER].id, str(status)).inc()
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import uuid4
 
 from discreet.core.errors import NotFoundError
@@ -26,11 +26,14 @@ from discreet.serve.workers import Workers
 from discreet.text.provenance import request_of
 
 if TYPE_CHECKING:
-    from discreet.serve.queue.records import TicketState
+    from discreet.serve.queue.records import CallerTicket, TicketState
     from discreet.serve.queue.tickets import Queue
 
+T = TypeVar("T")
 Act = Literal["pass", "block", "pending", "failed"]
 POLL_S = 0.25
+TELL_S = 60.0
+"""Seconds beyond a hold in which the caller must have the id of its ticket, or nobody awaits it."""
 UNIT = 4_000
 """Characters that count as one answer in the rate of a key."""
 
@@ -71,6 +74,7 @@ class Gate:
         self.telemetry = telemetry or Telemetry()
         self.conversations, self.withheld = Conversations(settings), Memories(settings)
         self.rate = Rate(settings.limits.per_minute)
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def decide(self, caller: Caller, guard: str, answers: Sequence[Answer], *,
                      payload: Mapping[str, Any] | None = None, door: str, conversation: str | None = None,
@@ -185,6 +189,7 @@ class Gate:
             return await asyncio.to_thread(
                 self.queue.open, caller=caller.id, mark=caller.mark, guard=guard, code=code,
                 policy=worst.verdict.policy, texts=[one.answer for one in answers], question=question_of(answers[0]),
+                tell_s=self.settings.hold_s + TELL_S,
                 user_words="\n\n".join(own),
                 verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
                 findings=findings, payload=payload)
@@ -192,6 +197,23 @@ class Gate:
             # Whatever the database or the disk says, the answer does not pass, and the service goes on.
             self.queue_failed("open", error)
             return None
+
+    async def told(self, ticket: str, *, gone: bool = False) -> None:
+        """The caller is about to get the id of its ticket; or it is `gone`, and nobody awaits the ticket."""
+        assert self.queue is not None
+        try:
+            if gone:
+                await asyncio.to_thread(self.queue.end, ticket, "caller_gone")
+            else:
+                await asyncio.to_thread(self.queue.told, ticket)
+        except Exception as error:
+            self.queue_failed("told", error)
+
+    def unawaited(self, ticket: str) -> None:
+        """End a ticket whose caller has gone, without anybody who waits for that."""
+        work = asyncio.get_running_loop().create_task(self.told(ticket, gone=True))
+        self._ending.add(work)
+        work.add_done_callback(self._ending.discard)
 
     def queue_failed(self, operation: str, error: Exception) -> None:
         """Count and log a call of the queue that failed, without its message, which may quote what was stored."""
@@ -201,6 +223,7 @@ class Gate:
     def _count(self, asked: Asked, outcome: Outcome, observes: bool, seconds: float) -> None:
         metrics = self.telemetry.metrics
         metrics.decisions.labels(asked.guard, asked.door, outcome.action, outcome.code).inc()
+        metrics.key_decisions.labels(asked.caller.id, asked.guard, outcome.action).inc()
         if observes:
             metrics.observed.labels(outcome.policy).inc()
             if outcome.would != "pass":
@@ -246,23 +269,33 @@ class Gate:
         """
         until = time.monotonic() + wait_s
         while True:
-            state = await self._state(id, caller)
+            state = await self._asked("state", lambda queue: queue.state(id, caller.id, caller.mark))
             left = until - time.monotonic()
             if state.status != "pending" or left <= 0:
                 return state
             await asyncio.sleep(min(POLL_S, left))
 
-    async def _state(self, id: str, caller: Caller) -> TicketState:  # noqa: A002
+    async def own_tickets(self, caller: Caller, before: float | None, limit: int) -> list[CallerTicket]:
+        """The tickets of a key, the newest first. RefusedError as `ticket`."""
+        return await self._asked("list", lambda queue: queue.of_caller(caller.id, caller.mark, before=before,
+                                                                       limit=limit))
+
+    async def audit(self, caller: Caller, after: int, limit: int) -> list[dict[str, Any]]:
+        """Rows of the audit of the key's guards, after a number. RefusedError as `ticket`."""
+        return await self._asked("audit", lambda queue: queue.audited(after, limit, caller.guards))
+
+    async def _asked(self, operation: str, work: Callable[[Queue], T]) -> T:
+        """What the queue says. RefusedError: 404 where there is none, or no such ticket, 503 where it is away."""
         if self.queue is None:
             raise RefusedError(404, "unknown_ticket", "there is no review queue here; see docs/serve.md")
         try:
-            return await asyncio.to_thread(self.queue.state, id, caller.id, caller.mark)
+            return await asyncio.to_thread(work, self.queue)
         except NotFoundError:
             raise RefusedError(404, "unknown_ticket", "there is no such ticket of this key") from None
         except Exception as error:
-            self.queue_failed("state", error)
+            self.queue_failed(operation, error)
             raise RefusedError(503, "queue", "the review queue cannot be reached; come again", {"Retry-After": "5"}
-                          ) from None
+                               ) from None
 
 
 def not_judged(code: str = "privacy/not_judged", what: str = "the answer") -> RefusedError:

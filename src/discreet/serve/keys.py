@@ -10,7 +10,8 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -27,6 +28,7 @@ Role = Literal["caller", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
 BEGINNING = "dsk_"
 AUTO = Prompts()
+MOST_DAYS = 3_650
 EVERY = "*"
 """Among the guards of a key: every guard."""
 
@@ -46,6 +48,8 @@ class Caller:
     declares: bool = False
     mark: str = ""
     """Which key of that id it is: another key that is made under a removed name has another mark."""
+    token: str = ""
+    """Which token of the key it has shown: a part of its hash."""
 
     @property
     def owner(self) -> str:
@@ -68,14 +72,19 @@ CALLER = "discreet.caller"
 class Key:
     """A key as the file holds it: the SHA-256 of a token of 256 random bits, from which nobody finds the token.
 
-    Without `guards` it may use the default guard of the service only.
+    Without `guards` it may use the default guard of the service only. `mark` stays when the token is replaced. Times
+    are in seconds since 1970: from `expires` on the key is none, from `old_until` on its former token is.
     """
 
     id: str
     role: Role
     guards: tuple[str, ...]
     sha256: str
+    mark: str
     created: int
+    expires: int | None = None
+    old_sha256: str | None = None
+    old_until: int = 0
     user_messages: UserMessages = "auto"
     templates: tuple[str, ...] = ()
     declares: bool = False
@@ -85,26 +94,27 @@ class Key:
         """What the application sends as user messages."""
         return Prompts(self.user_messages, self.templates)
 
-    @property
-    def mark(self) -> str:
-        """What tells the key from others of its name: a part of its hash."""
-        return self.sha256[:16]
+    def hashes(self, now: float) -> tuple[str, ...]:
+        """Those of the tokens that are good now."""
+        if self.expires is not None and self.expires <= now:
+            return ()
+        return (self.sha256, self.old_sha256) if self.old_sha256 and self.old_until > now else (self.sha256,)
 
-    def caller(self, default: str | None) -> Caller:
-        """Who asks with this key, where `default` is the default guard."""
+    def caller(self, default: str | None, sha256: str | None = None) -> Caller:
+        """Who asks with this key, by the token of that hash; `default` is the default guard."""
         guards = self.guards or (() if default is None else (default,))
         return Caller(self.id, self.role, None if EVERY in guards else guards, self.prompts, self.declares,
-                      self.mark)
+                      self.mark, (sha256 or self.sha256)[:16])
 
 
 class Keyring:
     """The keys of a file, read again when the file changes, so that a removed key ends without a restart.
 
-    `default` is the guard of keys that name none.
+    `default` is the guard of keys that name none, `clock` gives seconds since 1970.
     """
 
-    def __init__(self, file: Path, default: str | None) -> None:
-        self._file, self._default, self._lock = file, default, threading.Lock()
+    def __init__(self, file: Path, default: str | None, clock: Callable[[], float] = time.time) -> None:
+        self._file, self._default, self._lock, self._clock = file, default, threading.Lock(), clock
         self._stamp: tuple[int, int, int] | None = None
         self._keys: tuple[Key, ...] = ()
 
@@ -123,23 +133,34 @@ class Keyring:
             return self._keys
 
     def caller(self, token: str) -> Caller | None:
-        """Whose token it is; every key is compared, each in constant time. Raises as `keys`."""
-        given = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-        found = None
+        """Whose token it is, while it is good; every key is compared, each in constant time. Raises as `keys`."""
+        given, now, found = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest(), self._clock(), None
         for key in self.keys():
-            if hmac.compare_digest(key.sha256, given):
-                found = key.caller(self._default)
+            for one in key.hashes(now):
+                if hmac.compare_digest(one, given):
+                    found = key.caller(self._default, one)
         return found
 
-    def caller_named(self, name: str, mark: str) -> Caller | None:
-        """Who holds the key of that name, while it is the one of that mark. Raises as `keys`."""
-        return next((key.caller(self._default) for key in self.keys()
-                     if key.id == name and hmac.compare_digest(key.mark, mark)), None)
+    def holds(self, name: str, mark: str) -> bool:
+        """Whether the key of that name and mark is still one, whatever its token. Raises as `keys`."""
+        now = self._clock()
+        return any(key.id == name and key.mark == mark and key.hashes(now) for key in self.keys())
+
+    def signed_in(self, name: str, token: str) -> Caller | None:
+        """Who showed the token of that part of a hash, while it is good. Raises as `keys`."""
+        now = self._clock()
+        return next((key.caller(self._default, one) for key in self.keys() if key.id == name
+                     for one in key.hashes(now) if hmac.compare_digest(one[:16], token)), None)
+
+    def expiring(self, seconds: float) -> list[tuple[str, int]]:
+        """Names and ends of the keys that end within so many seconds, or have ended. Raises as `keys`."""
+        until = self._clock() + seconds
+        return [(key.id, key.expires) for key in self.keys() if key.expires is not None and key.expires <= until]
 
 
 def add_key(file: Path, role: Role, guards: Sequence[str] = (), name: str | None = None, *, prompts: Prompts = AUTO,
-            declares: bool = False) -> tuple[Key, str]:
-    """A new key in `file`, and its token, which is not kept anywhere.
+            declares: bool = False, days: float | None = None) -> tuple[Key, str]:
+    """A new key in `file`, which ends in so many `days`, and its token, which is not kept anywhere.
 
     UsageError for a name that is taken, a template that is none, and settings of requests for a role without them.
     """
@@ -155,11 +176,52 @@ def add_key(file: Path, role: Role, guards: Sequence[str] = (), name: str | None
         raise UsageError("user messages, templates and declarations were given for a reviewer, who sends no requests; "
                          "expected them with the role caller or operator")
     _checked(prompts)
-    token = BEGINNING + secrets.token_urlsafe(32)
-    key = Key(name, role, tuple(guards), hashlib.sha256(token.encode()).hexdigest(), int(time.time()),
-              prompts.user_messages, prompts.templates, declares)
+    token, digest = _token()
+    key = Key(name, role, tuple(guards), digest, secrets.token_hex(8), int(time.time()), _in_days(days),
+              user_messages=prompts.user_messages, templates=prompts.templates, declares=declares)
     _write(file, (*keys, key))
     return key, token
+
+
+def rotate_key(file: Path, name: str, *, keep_hours: float = 24, days: float | None = None) -> tuple[Key, str]:
+    """Replace the token of a key, which stays the same key: its tickets and settings are kept. The key, and the token.
+
+    The former token is good for `keep_hours` more. With `days` the key ends in so many, else when it was to end.
+    UsageError for no such key, or one that has ended where `days` are not given.
+    """
+    keys = list_keys(file)
+    old = next((key for key in keys if key.id == name), None)
+    if old is None:
+        raise _no_key(file, name, keys)
+    if not 0 <= keep_hours <= 24 * MOST_DAYS:
+        raise UsageError(f"the former token was to work for {keep_hours:g} hours; expected 0 to {24 * MOST_DAYS:,}")
+    now = time.time()
+    if days is None and old.expires is not None and old.expires <= now:
+        raise UsageError(f"the key {name!r} has ended; say for how many days the new token is, or remove it and make "
+                         "another one")
+    token, digest = _token()
+    key = replace(old, sha256=digest, created=int(now), expires=old.expires if days is None else _in_days(days),
+                  old_sha256=old.sha256 if keep_hours and old.hashes(now) else None,
+                  old_until=int(now + keep_hours * 3600))
+    _write(file, tuple(key if one is old else one for one in keys))
+    return key, token
+
+
+def _token() -> tuple[str, str]:
+    token = BEGINNING + secrets.token_urlsafe(32)
+    return token, hashlib.sha256(token.encode()).hexdigest()
+
+
+def _in_days(days: float | None) -> int | None:
+    if days is None:
+        return None
+    if not 0 < days <= MOST_DAYS:
+        raise UsageError(f"the key was to end in {days:g} days; expected more than 0, up to {MOST_DAYS:,}")
+    return int(time.time() + days * 86_400)
+
+
+def _no_key(file: Path, name: str, keys: Sequence[Key]) -> UsageError:
+    return UsageError(f"{file} has no key {name!r}; expected one of {', '.join(k.id for k in keys) or 'none'}")
 
 
 def _checked(prompts: Prompts) -> None:
@@ -194,7 +256,7 @@ def remove_key(file: Path, name: str) -> None:
     keys = list_keys(file)
     kept = tuple(key for key in keys if key.id != name)
     if len(kept) == len(keys):
-        raise UsageError(f"{file} has no key {name!r}; expected one of {', '.join(k.id for k in keys) or 'none'}")
+        raise _no_key(file, name, keys)
     _write(file, kept)
 
 
@@ -218,7 +280,8 @@ def list_keys(file: Path) -> tuple[Key, ...]:
                          ) from None
     try:
         found = tuple(_read(one) for one in json.loads(text)["keys"]) if text.strip() else ()
-        if any(key.role not in ROLES or len(key.sha256) != 64 or key.id in RESERVED for key in found):
+        if any(key.role not in ROLES or len(key.sha256) != 64 or key.id in RESERVED or len(key.mark) != 16
+               or len(key.old_sha256 or key.sha256) != 64 for key in found):
             raise ValueError
         for key in found:
             _checked(key.prompts)
@@ -234,6 +297,11 @@ def described(key: Key) -> str:
     """A key in a line: name, role and guard, and for a key that sends requests its settings of them."""
     guards = "every guard" if EVERY in key.guards else ", ".join(key.guards) or "default guard"
     line = f"{key.id} {key.role} {guards}"
+    now = time.time()
+    if key.expires is not None:
+        line += f"; {'ended' if key.expires <= now else 'ends'} {_day(key.expires)}"
+    if len(key.hashes(now)) > 1:
+        line += f"; the former token works until {_day(key.old_until)}"
     if key.role == "reviewer":
         return line
     known = known_templates.texts()
@@ -243,13 +311,19 @@ def described(key: Key) -> str:
     return f"{line}; {'; '.join(said)}"
 
 
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
 def _read(row: dict[str, Any]) -> Key:
     """A key of a row. ValueError or TypeError for settings of another type: none of them may widen what counts."""
     lists = {name: row.get(name, []) for name in ("templates", "guards")}
     for found in lists.values():
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise TypeError
-    if not isinstance(row.get("declares", False), bool):
+    times = row.get("expires"), row.get("old_until", 0), row.get("created")
+    if not isinstance(row.get("declares", False), bool) or any(
+            isinstance(one, bool) or not isinstance(one, int | None) for one in times) or None in times[1:]:
         raise TypeError
     return Key(**{**row, **{name: tuple(found) for name, found in lists.items()}})
 

@@ -143,6 +143,36 @@ class Webhook(_Part):
     secret: SecretStr
 
 
+class Oidc(_Part):
+    """Sign-in to the console by an OpenID Connect provider, beside keys. `reviewers` and `operators` map values of the
+    claim to the guards that such people may work for, '*' for every guard."""
+
+    issuer: HttpUrl
+    client_id: str = Field(min_length=1)
+    client_secret: SecretStr
+    public_url: HttpUrl = Field(description="Where browsers reach the service; the provider sends them to "
+                                            "/console/oidc/done below it.")
+    scope: str = Field("openid profile", description="With openid; and what the claim needs.")
+    claim: str = Field("groups", description="The claim of the ID token that says what somebody may do.")
+    reviewers: dict[str, tuple[str, ...]] = {}
+    operators: dict[str, tuple[str, ...]] = {}
+
+    def guards(self) -> list[str]:
+        """Every guard that is named."""
+        return [guard for known in (self.reviewers, self.operators) for mine in known.values() for guard in mine]
+
+    @model_validator(mode="after")
+    def _safe(self) -> Oidc:
+        for name, url in (("issuer", self.issuer), ("public_url", self.public_url)):
+            if url.scheme != "https" and not is_loopback(str(url.host)):
+                raise ValueError(f"{name} is {url.scheme}://{url.host}; expected https, or the loopback")
+        if "openid" not in self.scope.split():
+            raise ValueError("scope is without openid; expected it, or there is no ID token")
+        if not {**self.reviewers, **self.operators}:
+            raise ValueError("nobody has a role; expected reviewers or operators, values of the claim with guards")
+        return self
+
+
 class QueueSettings(_Part):
     """The review queue. Keys of tickets live in `key_folder`, outside of the database and its backups."""
 
@@ -185,6 +215,7 @@ class Settings(BaseSettings):
     withheld: WithheldSettings = WithheldSettings()  # type: ignore[call-arg]
     upstream: Upstream | None = None
     queue: QueueSettings | None = None
+    oidc: Oidc | None = None
     log_file: Path | None = Field(None, description="Where JSON Lines go; standard error if not given.")
     trace: bool = Field(False, description="OpenTelemetry spans by the process's own tracer.")
 
@@ -203,6 +234,11 @@ class Settings(BaseSettings):
                              "the loopback")
         if self.no_auth and self.keys is not None:
             raise ValueError("keys and no_auth were given together; expected one of them")
+        if self.oidc is not None and (self.queue is None or self.no_auth):
+            raise ValueError("oidc signs in to the console, beside keys; expected queue and keys with it")
+        for guard in () if self.oidc is None else self.oidc.guards():
+            if guard != "*" and guard not in self.guards:
+                raise ValueError(f"oidc: {guard[:40]!r} is no guard; expected '*' or one of {', '.join(self.guards)}")
         if self.hold_s and self.queue is None:
             raise ValueError("hold_s waits for reviewers, but there is no queue; expected queue with it")
         return self

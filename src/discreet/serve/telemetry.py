@@ -40,6 +40,12 @@ class Metrics:
                                 ("door", "status"), registry=registry)
         self.decisions = Counter("discreet_decisions", "Decisions by guard, door, action and reason code.",
                                  ("guard", "door", "action", "code"), registry=registry)
+        self.key_requests = Counter("discreet_key_requests", "Requests by the name of the key, and HTTP status.",
+                                    ("key", "status"), registry=registry)
+        self.key_decisions = Counter("discreet_key_decisions", "Decisions by the name of the key, guard and action.",
+                                     ("key", "guard", "action"), registry=registry)
+        self.key_seconds = Counter("discreet_key_judge_seconds", "Seconds of workers by the name of the key.",
+                                   ("key",), registry=registry)
         self.would_hold = Counter(
             "discreet_would_hold", "Observed decisions that enforce would hold, by policy, reason code and action.",
             ("policy", "code", "action"), registry=registry)

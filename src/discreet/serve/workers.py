@@ -179,16 +179,19 @@ class Worker:
 class Workers:
     """`size` worker processes; `await judge(…)` uses the next that is free, keys sharing them fairly (`FairPool`).
 
-    `replaced(cause)` is called for every worker that had to be replaced or did not load; `said` gets a line on it.
+    `replaced(cause)` is called for every worker that had to be replaced or did not load; `said` gets a line on it;
+    `used(owner, seconds)` is called for each answer with the time of a worker that it took.
     """
 
     def __init__(self, guards: Mapping[str, GuardSettings], size: int, *, deadline_s: float = 30,
                  start_s: float = 120, replaced: Callable[[str], None] = lambda cause: None,
-                 said: Callable[[str], None] = lambda line: None, target: Callable[..., None] = _work) -> None:
+                 said: Callable[[str], None] = lambda line: None,
+                 used: Callable[[str, float], None] = lambda owner, seconds: None,
+                 target: Callable[..., None] = _work) -> None:
         self.guards, self.size, self.deadline_s, self.start_s = dict(guards), size, deadline_s, start_s
         self.facts: dict[str, GuardFacts] = {}
         self.loaded = 0
-        self._replaced, self._said, self._target = replaced, said, target
+        self._replaced, self._said, self._used, self._target = replaced, said, used, target
         self._free: FairPool[Worker] = FairPool()
         self._workers: set[Worker] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -281,7 +284,10 @@ class Workers:
                 self._spawn(self._load())
             return self.failed(guard, answer.id, error.reason, time.monotonic() - started)
         finally:
-            self._free.done(job, time.monotonic() - started)
+            seconds = time.monotonic() - started
+            self._free.done(job, seconds)
+            if owner:
+                self._used(owner, seconds)
         self._free.put(worker)
         return judgement
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import pytest
 import uvicorn
 import yaml
 from pytest_socket import socket_allow_hosts
+from starlette.responses import JSONResponse
 from tests.cli.test_serve import Served, serving
 from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED
 from tests.serve.doors.upstream import Model, completion, events
@@ -37,6 +40,12 @@ SAYS: dict[str, Any] = {
 
 def said(body: dict[str, Any]) -> Any:
     """The model's answer; a completion comes as the only chunk of a stream."""
+    if "input" in body:
+        return JSONResponse({"data": [{"embedding": base64.b64encode(struct.pack("<2f", 0.5, 1)).decode()}]})
+    if "prompt" in body:
+        found = completion(SAYS.get(body["prompt"], SAFE))
+        return JSONResponse({**found, "choices": [{"text": one["message"]["content"], "finish_reason": "stop"}
+                                                  for one in found["choices"]]})
     found = SAYS.get(body["messages"][-1]["content"], SAFE)
     if not isinstance(found, dict) or not body.get("stream"):
         return found

@@ -101,7 +101,7 @@ def test_an_undecided_answer_waits_and_is_released(ask: Ask, proxy: Proxy, strea
 
 def test_the_two_commands_of_the_page(python: Path, model: str, tmp_path: Path) -> None:
     [code] = re.findall(r"^```python\n(.*?)^```$", PAGE, re.S | re.M)
-    [commands] = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.S | re.M)
+    commands, *_ = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.S | re.M)
     [shown] = re.findall(r"^```text\n(.*?)^```$", PAGE, re.S | re.M)
     (tmp_path / "ask.py").write_text(code)
     serve, call = (shlex.split(line) for line in commands.splitlines())

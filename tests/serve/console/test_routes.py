@@ -105,7 +105,7 @@ def test_sign_ins_are_noted_and_wrong_keys_are_slowed(desk: Desk) -> None:
     kinds = [event for event, _ in desk.noted]
     assert kinds == ["sign_in_failed"] * WRONG_A_MINUTE + ["sign_in_slowed"] * (201 - WRONG_A_MINUTE) + [
         "sign_in", "sign_out", "sign_in_failed"]
-    assert desk.noted[-3][1] == {"address": "testclient", "caller": "anna", "role": "reviewer"}
+    assert desk.noted[-3][1] == {"address": "testclient", "caller": "anna", "role": "reviewer", "method": "key"}
     assert desk.noted[-1][1] == {"address": "testclient", "reason": "role"}
     assert "dsk_" not in str(desk.noted)
 

@@ -171,6 +171,10 @@ class Review:
 
     def _closed(self, row: TicketRow, me: str) -> tuple[str, str]:
         """Why a ticket's text is not shown: a heading and a sentence."""
+        if row.ended is not None:
+            gone = "Who asked has gone" if row.ended == "caller_gone" else "The key that asked was removed"
+            return ("Nobody awaits this ticket", f"{gone}. The answer was blocked and its text erased; it will not be "
+                    "released.")
         if row.status == "expired":
             return ("This ticket has expired", "Nobody decided in time. The answer was blocked and its text erased; it "
                     "will not be released.")

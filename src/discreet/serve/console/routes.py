@@ -22,13 +22,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from discreet.core.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from discreet.core.errors import ConflictError, NotFoundError, UnavailableError
 from discreet.report.figure import css
+from discreet.serve.console.oidc import Provider
 from discreet.serve.console.pages import render
 from discreet.serve.console.review import Judge, Review, Told, number_of
-from discreet.serve.console.session import HOURS, Attempts, Guarded, Session, Sessions
+from discreet.serve.console.session import Guarded, Session
+from discreet.serve.console.sign_in import Note, SignIn, base_of
 from discreet.serve.console.statistics import audit_rows, reviewing
-from discreet.serve.keys import LOCAL, Caller, Keyring
+from discreet.serve.keys import LOCAL, Keyring
 from discreet.serve.limits import RefusedError
 from discreet.serve.queue.tickets import Queue
 
@@ -55,6 +57,8 @@ class Console:
     queue : Queue
     keyring : Keyring or None
         Whose keys sign in; None where the service asks for none, on the loopback.
+    provider : Provider or None
+        Whose people sign in too.
     judge : callable
         Judges an edited text, by the name of a guard, before it may leave.
     load : callable
@@ -66,12 +70,12 @@ class Console:
         Seconds since 1970.
     """
 
-    def __init__(self, queue: Queue, keyring: Keyring | None, judge: Judge, *,
+    def __init__(self, queue: Queue, keyring: Keyring | None, judge: Judge, *, provider: Provider | None = None,
                  load: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
-                 note: Callable[[str, Mapping[str, Any]], None] = lambda event, facts: None,
+                 note: Note = lambda event, facts: None,
                  clock: Callable[[], float] = time.time) -> None:
-        self._queue, self._keyring, self._load, self._note, self._clock = queue, keyring, load, note, clock
-        self._sessions, self._attempts = Sessions(queue.database, self._known, clock), Attempts(clock)
+        self._queue, self._load, self._clock = queue, load, clock
+        self._signing = SignIn(self, queue.database, keyring, provider, note, clock)
         self._review = Review(queue, judge, clock)
 
     def app(self) -> ASGIApp:
@@ -79,9 +83,9 @@ class Console:
         review, both = ("reviewer",), ("reviewer", "operator")
         static = StaticFiles(directory=str(files("discreet.serve.console") / "static"))
         return Guarded(Starlette(exception_handlers={RefusedError: _refused}, routes=[
-            Route("/", self._home), Route("/sign-in", self._sign_in, methods=["GET", "POST"]),
+            Route("/", self._home), *self._signing.routes(),
             Route("/static/house.css", self._house_css), Mount("/static", static),
-            self._page("/sign-out", self._sign_out, both, form=True),
+            self._page("/sign-out", self._signing.sign_out, both, form=True),
             self._page("/queue", self._list, both), self._page("/next", self._next, review),
             self._page("/tickets/{ticket}", self._ticket, review),
             self._page("/tickets/{ticket}/decide", self._decide, review, form=True),
@@ -93,26 +97,18 @@ class Console:
 
     # Who is signed in
 
-    def _known(self, name: str, mark: str) -> Caller | None:
-        if self._keyring is None:
-            return LOCAL if name == LOCAL.id else None
-        try:
-            return self._keyring.caller_named(name, mark)
-        except InputError:  # A file of keys that cannot be read lets nobody in.
-            return None
-
     def _page(self, path: str, handler: Handler, roles: Sequence[str], *, form: bool = False) -> Route:
         """A page for who is signed in with one of `roles`; or what a `form` sends, with the token of the session."""
         async def endpoint(request: Request) -> Response:
-            return await self._said(serve(request), request)
+            return await self.said(serve(request), request)
 
         async def serve(request: Request) -> Response:
-            session = await run_in_threadpool(self._sessions.read, request)
+            session = await run_in_threadpool(self._signing.sessions.read, request)
             if session is None:
                 return self._to_sign_in(request)
             sent = [await request.form(max_files=0, max_fields=300)] if form else []
             if any(not compare_digest(str(one.get("token", "")).encode(), session.token.encode()) for one in sent):
-                return self._message(request, session, 403, "This form is not of your session",
+                return self.message(request, session, 403, "This form is not of your session",
                                      "Nothing was done. Load the page again and repeat it.")
             refused = self._refusal(request, session, roles)
             return refused or await self._found(handler(request, session, *sent), request, session)
@@ -124,77 +120,28 @@ class Console:
         try:
             return await working
         except NotFoundError:
-            return self._message(request, session, 404, "There is no such ticket", "Its address is not one of this "
+            return self.message(request, session, 404, "There is no such ticket", "Its address is not one of this "
                                  "queue, or it is another guard's.")
 
-    async def _said(self, working: Awaitable[Response], request: Request) -> Response:
+    async def said(self, working: Awaitable[Response], request: Request) -> Response:
         """An answer, or a page that says that the queue cannot be reached."""
         try:
             return await working
         except UnavailableError:
-            return self._message(request, None, 503, "The queue cannot be reached", "Nothing was changed. Try again "
+            return self.message(request, None, 503, "The queue cannot be reached", "Nothing was changed. Try again "
                                  "in a moment; if it lasts, tell your operator.")
 
     def _refusal(self, request: Request, session: Session, roles: Sequence[str]) -> Response | None:
         if session.caller == LOCAL or session.caller.role in roles:
             return None
-        return self._message(request, session, 403, "Not with this key", f"This is for the role {' or '.join(roles)}; "
+        return self.message(request, session, 403, "Not with this key", f"This is for the role {' or '.join(roles)}; "
                              f"the key {session.caller.id} has the role {session.caller.role}.")
 
     def _to_sign_in(self, request: Request) -> Response:
         if "x-console" in request.headers:
             return Response(status_code=401)
         query = {"next": request.url.path} if request.method == "GET" else {}
-        return RedirectResponse(f"{_base(request)}/sign-in?{urlencode(query)}", 303)
-
-    async def _sign_in(self, request: Request) -> Response:
-        """The form, and what it sends: a key is compared with the keyring and goes nowhere else."""
-        if self._keyring is None:
-            return await self._said(self._signed_in(request, LOCAL), request)
-        if request.method == "POST":
-            return await self._said(self._key_sent(request), request)
-        return self._sign_in_page(request, request.query_params.get("next", ""))
-
-    async def _key_sent(self, request: Request) -> Response:
-        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return self._message(request, None, 403, "Sent from another site", "Sign in on the console's own page.")
-        address = _address(request)
-        if wait := self._attempts.tried(address):
-            self._note("sign_in_slowed", {"address": address})
-            page = self._message(request, None, 429, "Too many wrong keys", f"Try again in {wait} s.")
-            page.headers["Retry-After"] = str(wait)
-            return page
-        form = await request.form(max_files=0, max_fields=4)
-        onward = str(form.get("next", ""))
-        try:
-            assert self._keyring is not None
-            caller = await run_in_threadpool(self._keyring.caller, str(form.get("key", "")).strip())
-        except InputError:
-            self._attempts.right(address)
-            return self._sign_in_page(request, onward, "The file of keys cannot be read; tell your operator.")
-        if caller is not None and caller.role != "caller":
-            self._attempts.right(address)
-            return await self._signed_in(request, caller, onward)
-        self._note("sign_in_failed", {"address": address, "reason": "unknown" if caller is None else "role"})
-        return self._sign_in_page(request, onward, "This key is not known." if caller is None else "This key is for an "
-                                  "application; expected one of the role reviewer or operator.")
-
-    def _sign_in_page(self, request: Request, onward: str, wrong: str = "") -> Response:
-        return self._html(request, None, "sign_in", 401 if wrong else 200, wrong=wrong, hours=HOURS,
-                          next=_within(request, onward),
-                          elsewhere=request.headers.get("sec-fetch-site") == "cross-site")
-
-    async def _signed_in(self, request: Request, caller: Caller, onward: str = "") -> Response:
-        response = RedirectResponse(_within(request, onward), 303)
-        await run_in_threadpool(self._sessions.open, response, request, caller)
-        self._note("sign_in", {"address": _address(request), "caller": caller.id, "role": caller.role})
-        return response
-
-    async def _sign_out(self, request: Request, session: Session, form: FormData) -> Response:
-        response = RedirectResponse(f"{_base(request)}/sign-in", 303)
-        await run_in_threadpool(self._sessions.close, response, request)
-        self._note("sign_out", {"address": _address(request), "caller": session.caller.id})
-        return response
+        return RedirectResponse(f"{base_of(request)}/sign-in?{urlencode(query)}", 303)
 
     # The queue
 
@@ -205,14 +152,14 @@ class Console:
 
         def link(**change: str) -> str:
             kept = {name: value for name, value in {**asked, **change}.items() if value}
-            return f"{_base(request)}/queue" + ("?" + urlencode(kept) if kept else "")
+            return f"{base_of(request)}/queue" + ("?" + urlencode(kept) if kept else "")
 
         chips = [(name, asked[name], [("", "all" if name != "kind" else "to decide", None, link(**{name: ""})),
                                       *((value, label, n, link(**{name: value})) for value, label, n in choices)])
                  for name, choices in listing.choices.items()]
         start = max(0, number_of(request.query_params.get("from", "")))
         rows = listing.rows[start:start + SHOWN]
-        return self._html(
+        return self.html(
             request, session, "queue_list" if "x-console" in request.headers else "queue",
             undo=await self._undoable(request, session), notice=_notice(request), page="queue", listing=listing,
             rows=rows, chips=chips, opens=session.caller == LOCAL or session.caller.role == "reviewer",
@@ -224,7 +171,7 @@ class Console:
         listing = await run_in_threadpool(self._review.listing, session.caller, {})
         free = next((row.id for row in listing.rows if row.free), None)
         query = {name: value for name, value in request.query_params.items() if name in ("decided", "said")}
-        return RedirectResponse(f"{_base(request)}/{f'tickets/{free}' if free else 'queue'}?{urlencode(query)}", 303)
+        return RedirectResponse(f"{base_of(request)}/{f'tickets/{free}' if free else 'queue'}?{urlencode(query)}", 303)
 
     async def _undoable(self, request: Request, session: Session) -> Mapping[str, Any] | None:
         """The decision that the address names, while its maker may undo it."""
@@ -247,7 +194,7 @@ class Console:
     async def _show(self, request: Request, session: Session, told: Told | None = None) -> Response:
         shown = await run_in_threadpool(self._review.show, request.path_params["ticket"], session.caller, told)
         notice = {"kind": "refused", "text": told.notice} if told is not None and told.notice else _notice(request)
-        return self._html(request, session, "ticket", shown.status, page="", notice=notice,
+        return self.html(request, session, "ticket", shown.status, page="", notice=notice,
                           undo=await self._undoable(request, session), told=told, shown=shown,
                           beat_s=min(60.0, self._queue.reserve_s / 4))
 
@@ -256,7 +203,7 @@ class Console:
         if told is not None:
             return await self._show(request, session, told)
         query = urlencode({"decided": request.path_params["ticket"]})
-        return RedirectResponse(f"{_base(request)}/next?{query}", 303)
+        return RedirectResponse(f"{base_of(request)}/next?{query}", 303)
 
     async def _undo(self, request: Request, session: Session, form: FormData) -> Response:
         return await self._write(request, session, form, self._queue.undo, f"tickets/{request.path_params['ticket']}")
@@ -273,7 +220,7 @@ class Console:
             await run_in_threadpool(change, ticket, session.caller.id, number_of(str(form.get("version", ""))))
         except ConflictError:
             return await self._show(request, session, await run_in_threadpool(self._review.conflict, ticket))
-        return RedirectResponse(f"{_base(request)}/{onward}", 303)
+        return RedirectResponse(f"{base_of(request)}/{onward}", 303)
 
     async def _heartbeat(self, request: Request, session: Session, form: FormData) -> Response:
         """Prolong the reservation of an open page; JSON for its script."""
@@ -290,7 +237,7 @@ class Console:
     async def _statistics(self, request: Request, session: Session) -> Response:
         found = await run_in_threadpool(reviewing, self._queue.database, self._clock() - DAYS * 86_400,
                                         session.caller.guards)
-        return self._html(request, session, "statistics", page="statistics", found=found, days=DAYS)
+        return self.html(request, session, "statistics", page="statistics", found=found, days=DAYS)
 
     async def _audit(self, request: Request, session: Session) -> Response:
         ticket = request.query_params.get("ticket", "").strip()
@@ -300,46 +247,32 @@ class Console:
         more = None
         if len(rows) > SHOWN:
             query = {"before": rows[SHOWN - 1]["seq"]} | ({"ticket": ticket} if ticket else {})
-            more = f"{_base(request)}/audit?{urlencode(query)}"
-        return self._html(request, session, "audit", page="audit", ticket=ticket, rows=rows[:SHOWN], more=more)
+            more = f"{base_of(request)}/audit?{urlencode(query)}"
+        return self.html(request, session, "audit", page="audit", ticket=ticket, rows=rows[:SHOWN], more=more)
 
     # How pages are made
 
-    def _html(self, request: Request, session: Session | None, template: str, status: int = 200,
+    def html(self, request: Request, session: Session | None, template: str, status: int = 200,
               **facts: Any) -> Response:
-        given = {"page": "", "undo": None, "notice": None, **facts}
-        return HTMLResponse(render(f"{template}.html.j2", base=_base(request), now=self._clock(), session=session,
+        """A page of a template, with what every page needs."""
+        given = {"page": "", "undo": None, "notice": None, "link": None, **facts}
+        return HTMLResponse(render(f"{template}.html.j2", base=base_of(request), now=self._clock(), session=session,
                                    pages=PAGES, **given), status)
 
-    def _message(self, request: Request, session: Session | None, status: int, title: str, text: str) -> Response:
-        return self._html(request, session, "message", status, title=title, text=text)
+    def message(self, request: Request, session: Session | None, status: int, title: str, text: str) -> Response:
+        """A page that says one thing."""
+        return self.html(request, session, "message", status, title=title, text=text)
 
     async def _home(self, request: Request) -> Response:
-        return RedirectResponse(f"{_base(request)}/queue", 303)
+        return RedirectResponse(f"{base_of(request)}/queue", 303)
 
     async def _house_css(self, request: Request) -> Response:
         return Response(css("style") + css("page"), media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
-def _address(request: Request) -> str:
-    return "" if request.client is None else request.client.host
-
-
-def _base(request: Request) -> str:
-    """The path that the console is mounted at."""
-    return str(request.scope.get("root_path", "")).rstrip("/")
-
-
 def _refused(request: Request, error: Exception) -> Response:
     """A body over the service's limits, to which the service answers itself."""
     return Response(status_code=error.status if isinstance(error, RefusedError) else 400)
-
-
-def _within(request: Request, address: str) -> str:
-    """`address` where it is one of the console's own pages, else the queue."""
-    base = _base(request)
-    own = address.startswith(f"{base}/") and "//" not in address and "\\" not in address
-    return address if own else f"{base}/queue"
 
 
 def _notice(request: Request) -> Mapping[str, str] | None:

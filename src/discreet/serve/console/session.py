@@ -11,7 +11,7 @@ import hashlib
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import delete, insert, select
@@ -60,22 +60,24 @@ class Sessions:
     database : Database
         The queue's, which the processes of one service share.
     known : callable
-        Id of a key and mark of that key to its caller, None where it was removed or replaced since.
+        Id of a key, and the part of a hash that says which of its tokens was shown, to its caller; None where it was
+        removed, replaced or has ended since. With the values of the provider's claim for whom it signed in.
     clock : callable
         Seconds since the epoch.
     """
 
-    def __init__(self, database: Database, known: Callable[[str, str], Caller | None],
+    def __init__(self, database: Database, known: Callable[[str, str, Sequence[str] | None], Caller | None],
                  clock: Callable[[], float] = time.time) -> None:
         self._database, self._known, self._clock = database, known, clock
 
-    def open(self, response: Response, request: Request, caller: Caller) -> None:
-        """Begin a session, and set its cookie. Raises UnavailableError."""
+    def open(self, response: Response, request: Request, caller: Caller, groups: Sequence[str] | None = None) -> None:
+        """Begin a session, and set its cookie; `groups` where a provider signed in. Raises UnavailableError."""
         secret, now = secrets.token_urlsafe(32), self._clock()
         with self._database.writing() as connection:
             connection.execute(delete(sessions).where(sessions.c.ends <= now))
             connection.execute(insert(sessions).values(
-                id=_digest("session", secret), key_id=caller.id, key_mark=caller.mark, ends=now + HOURS * 3600))
+                id=_digest("session", secret), key_id=caller.id, key_token=caller.token, ends=now + HOURS * 3600,
+                groups=None if groups is None else list(groups)))
         response.set_cookie(COOKIE, secret, path=request.scope["root_path"] or "/", httponly=True, samesite="strict",
                             secure=request.url.scheme == "https", max_age=HOURS * 3600)
 
@@ -93,7 +95,8 @@ class Sessions:
         wanted = select(sessions).where(sessions.c.id == _digest("session", secret), sessions.c.ends > self._clock())
         with self._database.reading() as connection:
             found = connection.execute(wanted).mappings().first()
-        caller = None if found is None else self._known(found["key_id"], found["key_mark"])
+        caller = None if found is None else self._known(
+            found["key_id"], found["key_token"], found["groups"])
         return None if caller is None else Session(caller, _digest("form", secret))
 
 

@@ -35,6 +35,8 @@ _SUFFIX = re.compile(r"(?:-[0-9]{3,8}|-[0-9]{4}-[0-9]{2}-[0-9]{2})?")
 """What an upstream may add to the name of the model that was asked for: a version or a date."""
 _CALL_ID = re.compile(r"(?:call_|chatcmpl-tool-|toolu_)?[A-Za-z0-9]{8,40}")
 _NAME = re.compile(r"[\w-]{1,64}")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}
 
 
 class MalformedError(Exception):
@@ -175,9 +177,15 @@ def texts_of(choice: Json) -> list[str]:
         parts += [one["url_citation"]["title"], one["url_citation"]["url"]]
     calls = [call.get("function") or call["custom"] for call in message.get("tool_calls", ())]
     calls += [message["function_call"]] if "function_call" in message else []
-    parts += [call.get("arguments", call.get("input")) for call in calls]
+    parts += [readable(call["arguments"]) if "arguments" in call else call["input"] for call in calls]
     parts.append(message.get("audio", {}).get("transcript"))
     return [part for part in parts if part]
+
+
+def readable(arguments: str) -> str:
+    """Arguments, which are JSON, with escaped characters (`\\u0041`, `\\n`) as those that their reader gets."""
+    found = _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if m[1] else _ESCAPED.get(m[2], m[2]), arguments)
+    return found.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def answers_of_completion(completion: Json, asked: Answer) -> list[Answer]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import uuid4
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Request
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
@@ -64,45 +64,31 @@ class Checked(BaseModel):
     details: list[dict[str, Any]] | None = None
 
 
-class Ticket(BaseModel):
-    """A ticket of the caller's: `payload` is what it was opened with, or the edited text, once it is released."""
-
-    id: str
-    status: Literal["pending", "released", "blocked", "expired"]
-    deadline: float
-    payload: dict[str, Any] | None = None
-
-
 Name = Annotated[str, InPath(max_length=100, description="The name of a guard.")]
 
 
 def router(gate: Gate) -> APIRouter:
-    """`/v1/check`, `/v1/check/{guard}` and `/v1/tickets/{id}`."""
+    """`/v1/check` and `/v1/check/{guard}`."""
     routes = APIRouter(tags=["check"])
     statuses = {**answers_of(404), 503: {"model": Checked | Error, "description": "Not ready, or not judged."}}
 
     @routes.post("/v1/check", responses=statuses, response_model=Checked)
-    async def check(body: Annotated[Check, Body()], caller: CallerOf, user: UserHeader = None) -> JSONResponse:
+    async def check(body: Annotated[Check, Body()], caller: CallerOf, request: Request,
+                    user: UserHeader = None) -> JSONResponse:
         """Judge texts by the guard of the key, of `model`, or the default."""
-        return await _check(gate, caller, body, None, user)
+        return await _check(gate, caller, body, None, user, request)
 
     @routes.post("/v1/check/{guard}", responses=statuses, response_model=Checked)
-    async def check_by(guard: Name, body: Annotated[Check, Body()], caller: CallerOf,
+    async def check_by(guard: Name, body: Annotated[Check, Body()], caller: CallerOf, request: Request,
                        user: UserHeader = None) -> JSONResponse:
         """Judge texts by a guard."""
-        return await _check(gate, caller, body, guard, user)
-
-    @routes.get("/v1/tickets/{ticket}", responses=answers_of(404), response_model=Ticket)
-    async def ticket(ticket: Annotated[str, InPath(max_length=100)], caller: CallerOf,
-                     wait: Annotated[float, Query(ge=0, le=60)] = 0) -> Ticket:
-        """A ticket of one's own; with `wait`, as soon as it is decided or that many seconds are over."""
-        found = await gate.ticket(ticket, caller, wait)
-        return Ticket(id=found.id, status=found.status, deadline=found.deadline, payload=found.payload)
+        return await _check(gate, caller, body, guard, user, request)
 
     return routes
 
 
-async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user: str | None) -> JSONResponse:
+async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user: str | None,
+                 asked_by: Request) -> JSONResponse:
     guard = gate.route(caller, body.model, path)
     texts = [body.text] if isinstance(body.text, str) else body.text
     limits = gate.settings.limits
@@ -118,6 +104,8 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user
     payload = {"texts": texts} if body.review else None
     outcome = await gate.decide(caller, guard, answers, payload=payload, door="check",
                                 conversation=body.conversation_id, user=end_user(user, body.user))
+    if outcome.ticket is not None:
+        await gate.told(outcome.ticket, gone=await asked_by.is_disconnected())
     return answer_of(request, guard, caller, outcome)
 
 

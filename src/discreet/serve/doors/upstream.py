@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -59,17 +59,17 @@ class Upstream:
         """Close the connections."""
         await self._client.aclose()
 
-    async def complete(self, body: Json) -> Json:
-        """The completion of a request, put together where it is streamed. Raises UpstreamError."""
-        try:
-            sent = json.dumps(body, allow_nan=False).encode()
-        except (ValueError, RecursionError):
-            raise RefusedError(422, "invalid", "the request holds a number that is not finite, or is nested too "
-                               "deeply; expected JSON") from None
-        async with self._answer("POST", "chat/completions", sent) as response:
+    async def complete(self, body: Json, path: str = "chat/completions") -> Json:
+        """The answer to a request, of a chat completion put together where it is streamed. Raises UpstreamError."""
+        async with self._answer("POST", path, _sent(body)) as response:
             if body.get("stream"):
                 return await _assembled(_bytes(response, self.most))
             return as_object(json.loads(b"".join([part async for part in _bytes(response, self.most)])))
+
+    async def embed(self, body: Json, read: Callable[[Json], Json]) -> Json:
+        """What `read` makes of the answer to a request for embeddings. Raises UpstreamError."""
+        async with self._answer("POST", "embeddings", _sent(body)) as response:
+            return read(as_object(json.loads(b"".join([part async for part in _bytes(response, self.most)]))))
 
     async def models(self) -> list[str]:
         """The names of the models that the endpoint lists. Raises UpstreamError."""
@@ -128,6 +128,14 @@ class Upstream:
                                  f"{status} ({code})",
                                  {"Retry-After": after} if status == 429 and after.isdigit() else None)
         return UpstreamError("failed", 502, f"the model behind the proxy answered {status} ({code}); expected 200")
+
+
+def _sent(body: Json) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        raise RefusedError(422, "invalid", "the request holds a number that is not finite, or is nested too deeply; "
+                           "expected JSON") from None
 
 
 def malformed(what: str) -> UpstreamError:

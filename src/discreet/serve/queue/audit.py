@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, text
@@ -73,6 +74,22 @@ def verify(database: Database, key: bytes, *, noted: tuple[int, str] | None = No
     if wrong is None and unequal is not None:
         wrong = f"ticket {unequal} was changed without a row that says so"
     return AuditCheck(rows, mac, wrong)
+
+
+def exported(database: Database, *, after: int = 0, limit: int | None = None,
+             guards: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Rows for another system, the oldest first, of some guards or all: the columns, and `time` as ISO 8601. They begin
+    with the one `after` a number.
+
+    A row never changes, so the last `seq` that was read is where to go on. Raises UnavailableError.
+    """
+    wanted = select(audit).where(audit.c.seq > after).order_by(audit.c.seq).limit(limit)
+    if guards is not None:
+        wanted = wanted.join(tickets, tickets.c.id == audit.c.ticket).where(tickets.c.guard.in_(guards))
+    with database.reading() as connection:
+        for row in connection.execute(wanted.execution_options(yield_per=1000)).mappings():
+            time = datetime.fromtimestamp(row["at"], UTC).isoformat(timespec="milliseconds")
+            yield {"time": time, **{name: row[name] for name in (*FIELDS, "mac")}}
 
 
 def hash_of(verdict: Mapping[str, Any]) -> str:

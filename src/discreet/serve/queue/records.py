@@ -33,11 +33,23 @@ class TicketState:
 
 
 @dataclass(frozen=True, slots=True)
+class CallerTicket:
+    """A ticket in the list of its caller: no text and no payload. Times are in seconds since 1970."""
+
+    id: str
+    status: Status
+    guard: str
+    code: str
+    opened: float
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
 class TicketRow:
     """A ticket in a list: no text, question, verdict or payload. Times are in seconds since 1970.
 
     `status` is "decided" in the undo window, which ends at `final_at`, and "recheck" where a second, blind decision is
-    asked for: then nothing here says what the first one was.
+    asked for: then nothing here says what the first one was. `ended` says why nobody awaits an expired one.
     """
 
     id: str
@@ -55,6 +67,7 @@ class TicketRow:
     decided_by: str | None
     decision: Decision | None
     final_at: float | None
+    ended: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, and_, insert, or_, select, update
@@ -60,8 +60,9 @@ class Store:
         """Expire, make final or erase one ticket where that is due. ConflictError where another was faster."""
         now = self.clock()
         if row["status"] == "pending" and row["deadline"] <= now:
-            self.change(row, SYSTEM, "expire", None, status="expired", erase_at=now, reserved_by=None,
-                        reserved_until=None, **ERASED)
+            self._erased(row, "expire", None)
+        elif row["status"] == "pending" and row["tell_by"] is not None and row["tell_by"] <= now:
+            self._erased(row, "end", "caller_gone")  # its request broke off, or the process died that served it
         elif row["status"] == "decided" and row["final_at"] <= now:
             self._make_final(row, now)
         elif row["status"] in ("released", "blocked") and row["sealed"] is not None and row["erase_at"] <= now:
@@ -69,6 +70,40 @@ class Store:
         else:
             return row
         return self.row(row["id"])
+
+    def _erased(self, row: Fields, action: str, why: str | None) -> None:
+        self.change(row, SYSTEM, action, why, status="expired", ended=why, erase_at=self.clock(), reserved_by=None,
+                    reserved_until=None, tell_by=None, **ERASED)
+
+    def end(self, ticket: str, why: str) -> bool:
+        """End a ticket that nobody awaits, unless it was decided: blocked, erased, and the reason in the audit. Whether
+        it was ended.
+
+        `why` is "caller_gone" or "key_removed". NotFoundError for no such ticket.
+        """
+        row = self.settled(ticket)
+        if row["status"] != "pending":
+            return False
+        try:
+            self._erased(row, "end", why)
+        except ConflictError:
+            return False  # somebody decides about it at this moment
+        return True
+
+    def end_of_keys(self, known: Callable[[str, str], bool]) -> int:
+        """End the tickets that wait for keys which are gone, as nobody can fetch them; how many. `known` says whether
+        there is a key of that name and mark."""
+        c = tickets.c
+        waiting = select(c.id, c.caller, c.caller_mark).where(c.status == "pending", c.caller_mark != "")
+        with self.database.reading() as connection:
+            found = list(connection.execute(waiting))
+        there = {key: known(*key) for key in {(one.caller, one.caller_mark) for one in found}}
+        return sum(self.end(one.id, "key_removed") for one in found if not there[one.caller, one.caller_mark])
+
+    def told(self, ticket: str) -> None:
+        """The caller has the id of its ticket, and may come back for it."""
+        with self.database.writing() as connection:
+            connection.execute(update(tickets).where(tickets.c.id == ticket).values(tell_by=None))
 
     def _make_final(self, row: Fields, now: float) -> None:
         """Let a decision take effect, unless nobody did so until the answer would have been erased again."""
@@ -103,14 +138,26 @@ class Store:
             self.note(connection, after, actor, action, code)
             final = changes.get("status") in ("released", "blocked", "expired")
             if final and self.notify:
-                connection.execute(insert(deliveries).values(
-                    ticket=row["id"], caller=row["caller"], status=changes["status"], attempts=0, next_at=0.0))
+                # That it waits is no news any more.
+                connection.execute(update(deliveries).where(
+                    deliveries.c.ticket == row["id"], deliveries.c.status == "pending").values(next_at=None))
+                self.announce(connection, after)
         return int(after["version"])
+
+    def announce(self, connection: Connection, row: Fields) -> None:
+        """Leave a row for the webhook, in the transaction that makes the ticket what it says."""
+        if self.notify:
+            connection.execute(insert(deliveries).values(
+                ticket=row["id"], status=row["status"], caller=row["caller"], attempts=0, next_at=0.0))
 
     def note(self, connection: Connection, row: Fields, actor: str, action: str, code: str | None) -> None:
         """The audit's row of a change, or of a reading, in the transaction that makes it."""
         audit.append(connection, self.audit_key, at=self.clock(), ticket=row["id"], version=row["version"],
                      actor=actor, action=action, code=code, verdict_hash=row["verdict_hash"])
+
+    def audited(self, after: int, limit: int, guards: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Rows of the audit as `audit.exported` gives them."""
+        return list(audit.exported(self.database, after=after, limit=limit, guards=guards))
 
     def content(self, row: Fields, part: str) -> dict[str, Any]:
         """What is sealed in a ticket. NotFoundError where its key is destroyed."""
@@ -131,7 +178,8 @@ class Store:
         """
         now, c = self.clock(), tickets.c
         due = select(tickets).where(or_(
-            and_(c.status == "pending", c.deadline <= now), and_(c.status == "decided", c.final_at <= now),
+            and_(c.status == "pending", or_(c.deadline <= now, c.tell_by <= now)),
+            and_(c.status == "decided", c.final_at <= now),
             and_(c.status.in_(("released", "blocked")), c.sealed.is_not(None), c.erase_at <= now))).limit(limit)
         done = {"expired": 0, "released": 0, "blocked": 0, "erased": 0, "keys": 0}
         with self.database.reading() as connection:

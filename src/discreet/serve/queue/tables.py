@@ -59,6 +59,8 @@ tickets = Table(
     Column("decision_code", String(60)),
     Column("final_at", Float),
     Column("recheck", String(8)),  # open, done
+    Column("tell_by", Float),  # until when the caller must have its id; null once it has
+    Column("ended", String(20)),  # why nobody awaits it any more: caller_gone, key_removed
     Column("key_name", String(40)),
     Column("wrapped", LargeBinary),
     Column("sealed", LargeBinary),
@@ -66,6 +68,7 @@ tickets = Table(
     Index("tickets_by_deadline", "status", "deadline", "id"),
     Index("tickets_by_recheck", "recheck", "deadline"),
     Index("tickets_by_erasure", "erase_at"),
+    Index("tickets_by_caller", "caller", "caller_mark", "opened"),
 )
 
 audit = Table(
@@ -85,8 +88,8 @@ audit = Table(
 deliveries = Table(
     "deliveries", metadata,
     Column("ticket", String(32), primary_key=True),
+    Column("status", String(12), primary_key=True),  # pending for a new one, else how it ended
     Column("caller", String(200), nullable=False),
-    Column("status", String(12), nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("next_at", Float),  # null once it arrived, or was given up
     Column("arrived", Float),
@@ -97,8 +100,9 @@ sessions = Table(
     "sessions", metadata,
     Column("id", String(64), primary_key=True),  # the SHA-256 of what the cookie holds
     Column("key_id", String(200), nullable=False),
-    Column("key_mark", String(16), nullable=False),
+    Column("key_token", String(16), nullable=False),  # which token of it
     Column("ends", Float, nullable=False),
+    Column("groups", JSON(none_as_null=True)),  # of whom a provider signed in: what it says that they belong to
     Index("sessions_by_end", "ends"),
 )
 

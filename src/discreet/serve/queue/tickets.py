@@ -20,6 +20,7 @@ from discreet.serve.queue import audit
 from discreet.serve.queue.records import (
     CODES,
     Allowed,
+    CallerTicket,
     Decision,
     Status,
     TicketRow,
@@ -57,7 +58,7 @@ class Queue(Store):
     recheck : float
         Share of decided tickets, drawn at random, that another reviewer is asked about blindly.
     notify : bool
-        Whether tickets leave a row for the webhook when they are final; see `Announcer`.
+        Whether tickets leave rows for the webhook, when they are new and when they are final; see `Announcer`.
     key_period_s : float
         Seconds of the period of the keys, a day at most: that long after it expires a ticket can be read by who has
         the database and the keys.
@@ -80,10 +81,11 @@ class Queue(Store):
 
     def open(self, *, caller: str, guard: str, code: str, policy: str, texts: Sequence[str], question: str | None,
              verdict: Mapping[str, Any], findings: Sequence[Mapping[str, Any]], payload: Mapping[str, Any],
-             user_words: str = "", mark: str = "") -> str:
+             user_words: str = "", mark: str = "", tell_s: float | None = None) -> str:
         """Put an answer into the queue; its ticket's id, once everything is on the disk.
 
-        `mark` is that of the caller's key: a later key of the same name does not read the ticket.
+        `mark` is that of the caller's key: a later key of the same name does not read the ticket. With `tell_s` the
+        ticket ends unless `told` is called in that many seconds: nobody awaits a ticket whose id went nowhere.
         `question` is for the reviewer to read; `user_words` is what of the request are the user's own words, in which
         an edited text is judged.
         `payload` is what the caller is to receive if it is released; `verdict` and `findings` as JSON. A verdict may
@@ -96,13 +98,14 @@ class Queue(Store):
         row = {"id": ticket, "caller": caller, "caller_mark": mark, "guard": guard, "code": code, "policy": policy,
                "status": "pending", "version": 1, "opened": now, "deadline": now + self.expires_s,
                "erase_at": now + self.expires_s, "verdict_hash": audit.hash_of(verdict), "key_name": name,
-               "wrapped": wrapped,
+               "wrapped": wrapped, "tell_by": None if tell_s is None else now + tell_s,
                "figures": {**{one: verdict.get(one) for one in FIGURES},
                            "why": (verdict.get("cause") or {}).get("cause")},
                "sealed": self.vault.seal(key, ticket, "content", json.dumps(held).encode())}
         with self.database.writing() as connection:
             connection.execute(insert(tickets).values(**row))
             self.note(connection, row, caller, "open", code)
+            self.announce(connection, row)
         return ticket
 
     def state(self, ticket: str, caller: str, mark: str = "") -> TicketState:
@@ -111,7 +114,7 @@ class Queue(Store):
         if (row["caller"], row["caller_mark"]) != (caller, mark):
             raise NotFoundError(f"there is no ticket {ticket[:40]!r} of this caller; expected the id that came with "
                                 "the answer")
-        status: Status = "pending" if row["status"] == "decided" else row["status"]
+        status = _status_of(row, self.clock())
         payload = None
         if status == "released" and row["sealed"] is not None:
             try:
@@ -119,6 +122,18 @@ class Queue(Store):
             except NotFoundError:
                 payload = None  # its key is destroyed: it was released and may no longer be fetched
         return TicketState(row["id"], status, row["version"], row["deadline"], payload)
+
+    def of_caller(self, caller: str, mark: str = "", *, before: float | None = None, limit: int = 100
+                  ) -> list[CallerTicket]:
+        """The caller's own tickets, the newest first, without text; opened `before` a moment. One that is due to
+        expire has expired."""
+        c, now = tickets.c, self.clock()
+        wanted = select(tickets).where(c.caller == caller, c.caller_mark == mark).order_by(
+            c.opened.desc(), c.id).limit(max(1, min(limit, 500)))
+        with self.database.reading() as connection:
+            rows = connection.execute(wanted if before is None else wanted.where(c.opened < before)).mappings().all()
+        return [CallerTicket(row["id"], _status_of(row, now), row["guard"], row["code"], row["opened"], row["deadline"])
+                for row in rows]
 
     def tickets(self, *, status: str = "pending", guards: Sequence[str] | None = None,
                 limit: int = 50) -> list[TicketRow]:
@@ -272,3 +287,10 @@ class Queue(Store):
             raise UsageError(f"the texts of ticket {row['id']} do not stand in its payload, so that they cannot be "
                              "replaced; release or block it")
         return self.sealed(row, "edited", {"texts": list(edited), "payload": payload})
+
+
+def _status_of(row: Fields, now: float) -> Status:
+    """The status as a caller reads it: a decision that can still be undone is none yet."""
+    if row["status"] == "pending" and row["deadline"] <= now:
+        return "expired"
+    return "pending" if row["status"] == "decided" else row["status"]

@@ -1,4 +1,4 @@
-"""The webhook: tells an application, signed, that a ticket is final. The ticket's id and status, and nothing else."""
+"""The webhook: tells an application, signed, that a ticket is new or final. Its id and status, and nothing else."""
 
 from __future__ import annotations
 
@@ -94,6 +94,6 @@ class Announcer:
         c = deliveries.c
         with self.queue.database.writing() as connection:
             changed = connection.execute(update(deliveries).where(
-                c.ticket == delivery["ticket"], c.next_at == delivery["next_at"],
+                c.ticket == delivery["ticket"], c.status == delivery["status"], c.next_at == delivery["next_at"],
                 c.attempts == delivery["attempts"]).values(**changes))
         return changed.rowcount == 1

@@ -42,12 +42,15 @@ def upgrade() -> None:
         sa.Column("decision_code", code),
         sa.Column("final_at", number),
         sa.Column("recheck", sa.String(8)),
+        sa.Column("tell_by", number),
+        sa.Column("ended", sa.String(20)),
         sa.Column("key_name", sa.String(40)),
         *(sa.Column(one, sa.LargeBinary) for one in ("wrapped", "sealed", "edited")),
     )
     op.create_index("tickets_by_deadline", "tickets", ["status", "deadline", "id"])
     op.create_index("tickets_by_recheck", "tickets", ["recheck", "deadline"])
     op.create_index("tickets_by_erasure", "tickets", ["erase_at"])
+    op.create_index("tickets_by_caller", "tickets", ["caller", "caller_mark", "opened"])
     op.create_table(
         "audit",
         sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
@@ -66,8 +69,8 @@ def upgrade() -> None:
     op.create_table(
         "deliveries",
         sa.Column("ticket", sa.String(32), primary_key=True),
+        sa.Column("status", sa.String(12), primary_key=True),
         sa.Column("caller", name, nullable=False),
-        sa.Column("status", sa.String(12), nullable=False),
         sa.Column("attempts", sa.Integer, nullable=False),
         sa.Column("next_at", number),
         sa.Column("arrived", number),
@@ -77,7 +80,8 @@ def upgrade() -> None:
         "sessions",
         sa.Column("id", sa.String(64), primary_key=True),
         sa.Column("key_id", name, nullable=False),
-        sa.Column("key_mark", sa.String(16), nullable=False),
+        sa.Column("key_token", sa.String(16), nullable=False),
         sa.Column("ends", number, nullable=False),
+        sa.Column("groups", sa.JSON),
     )
     op.create_index("sessions_by_end", "sessions", ["ends"])

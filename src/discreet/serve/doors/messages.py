@@ -1,0 +1,176 @@
+"""Anthropic's `/v1/messages`, in front of a model that answers chat completions.
+
+A request says everything that the model gets. What a chat completion has no place for is refused (files by their id,
+tools that the provider runs, citations), or left out where it changes no word of an answer (caches, signatures).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.serve.doors import blocks
+from discreet.serve.doors.chat import Json
+from discreet.serve.doors.check import Name
+from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
+from discreet.serve.doors.items import format_of
+from discreet.serve.doors.proxy import Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.upstream import Upstream
+from discreet.serve.gate import Gate
+from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.limits import RefusedError, answers_of
+
+Object = dict[str, Any]
+STOPPED = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "function_call": "tool_use",
+           "content_filter": "refusal"}
+"""OpenAI's reasons why an answer ended, in Anthropic's words."""
+KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
+         429: "rate_limit_error", 504: "timeout_error"}
+"""Anthropic's types of errors by status."""
+
+
+class Ask(BaseModel):
+    """A request for a message. The model gets what chat completions have a field for; `discreet` stays here."""
+
+    model_config = ConfigDict(extra="forbid")
+    model: str = Field(max_length=200)
+    max_tokens: int
+    messages: list[Object] = Field(min_length=1)
+    system: str | list[Object] | None = None
+    tools: list[Object] | None = Field(None, description="Tools of the client: name, description and input_schema.")
+    tool_choice: Object | None = None
+    stop_sequences: list[str] | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stream: bool | None = None
+    metadata: Object | None = None
+    thinking: Object | None = Field(None, description="Unless it is disabled, what the model reasons is judged and "
+                                                      "passed as a block.")
+    output_config: Object | None = None
+    discreet: Declaration | None = None
+    # What changes no word that is judged, or is about what is not kept.
+    top_k: int | None = None
+    cache_control: Object | None = None
+    service_tier: str | None = None
+    context_management: Object | None = None
+
+
+class Messages(Protocol):
+    """Messages; with `thoughts` what the model reasoned is a block."""
+
+    name = "messages"
+
+    def __init__(self, thoughts: bool) -> None:
+        self._thoughts = thoughts
+
+    def whole(self, reply: Reply) -> Json:
+        """The message. Raises MalformedError where it has no place for what the model said."""
+        given = reply.completion
+        choice, usage = given["choices"][0], given.get("usage", {})
+        return {"id": given["id"].replace("chatcmpl-", "msg_"), "type": "message", "role": "assistant",
+                "model": given["model"], "content": blocks.content_of(choice["message"], thoughts=self._thoughts),
+                "stop_reason": STOPPED[choice["finish_reason"]], "stop_sequence": None,
+                "usage": {"input_tokens": usage.get("prompt_tokens", 0),
+                          "output_tokens": usage.get("completion_tokens", 0),
+                          "cache_read_input_tokens": usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)}}
+
+    def events(self, reply: Reply) -> Iterator[bytes]:
+        """The events that a message is made of."""
+        for said in _events(self.whole(reply)):
+            yield event(said, said["type"])
+
+    def failed(self, error: RefusedError) -> bytes:
+        """An error as Anthropic's clients read it."""
+        return event(error_of(error), "error")
+
+
+def error_of(error: RefusedError) -> Json:
+    """The body of a refusal; `code` is ours."""
+    kind = KINDS.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
+    return {"type": "error", "error": {"type": kind, "message": str(error), "code": error.code}}
+
+
+def _events(whole: Json) -> Iterator[Json]:
+    ended = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}
+    for index, block in enumerate(whole["content"]):
+        at = {"index": index}
+        yield {"type": "content_block_start", **at, "content_block": _emptied(block)}
+        for delta in _deltas(block):
+            yield {"type": "content_block_delta", **at, "delta": delta}
+        yield {"type": "content_block_stop", **at}
+    yield {"type": "message_delta", "delta": ended, "usage": whole["usage"]}
+    yield {"type": "message_stop"}
+
+
+def _emptied(block: Json) -> Json:
+    """A block as it begins."""
+    empty: dict[str, Json] = {"text": {"text": ""}, "thinking": {"thinking": ""}, "tool_use": {"input": {}}}
+    return {**block, **empty[block["type"]]}
+
+
+def _deltas(block: Json) -> Iterator[Json]:
+    if block["type"] == "text":
+        yield {"type": "text_delta", "text": block["text"]}
+    elif block["type"] == "thinking":
+        yield {"type": "thinking_delta", "thinking": block["thinking"]}
+        yield {"type": "signature_delta", "signature": ""}
+    else:
+        yield {"type": "input_json_delta", "partial_json": json.dumps(block["input"], ensure_ascii=False)}
+
+
+def router(gate: Gate, upstream: Upstream) -> APIRouter:
+    """`/v1/messages`, also behind `/guards/{guard}`."""
+    routes = APIRouter(tags=["anthropic"])
+    statuses = answers_of(404, 502, 504)
+
+    @routes.post("/v1/messages", responses=statuses, response_model=None)
+    async def messages(body: Annotated[Ask, Body()], caller: CallerOf, request: Request, words: WordsHeader = None,
+                       user: UserHeader = None) -> Response:
+        """Ask the model; the message is judged by the guard of the key, of `model`, or the default."""
+        return await _answered(gate, upstream, caller, body, None, request, words, user)
+
+    @routes.post("/guards/{guard}/v1/messages", responses=statuses, response_model=None)
+    async def messages_by(guard: Name, body: Annotated[Ask, Body()], caller: CallerOf, request: Request,
+                          words: WordsHeader = None, user: UserHeader = None) -> Response:
+        """Ask the model; the message is judged by a guard."""
+        return await _answered(gate, upstream, caller, body, guard, request, words, user)
+
+    return routes
+
+
+async def _answered(gate: Gate, upstream: Upstream, caller: Caller, body: Ask, path: str | None, request: Request,
+                    words: list[str] | None, user: str | None) -> Response:
+    try:
+        # Who said what is read from the blocks as they came, whose types say more than those of chat messages.
+        said = [*([{"role": "system", "content": body.system}] if body.system else []), *body.messages]
+        sent = Sent(body.model, said, _chat_of(body), body.discreet, users=((body.metadata or {}).get("user_id"),))
+        thoughts = body.thinking is not None and body.thinking.get("type") != "disabled"
+        proxied = Proxied.of(gate, upstream, caller, path, sent, Messages(thoughts), request, words, user)
+        return await proxied.response(request, streams=bool(body.stream))
+    except RefusedError as error:
+        return JSONResponse(error_of(error), error.status, error.headers)
+
+
+def _chat_of(body: Ask) -> Json:
+    """The request as one for a chat completion. Raises RefusedError for what it has no place for."""
+    system = [{"role": "system", "content": blocks.text_of(body.system)}] if body.system else []
+    choice, config = body.tool_choice or {}, body.output_config or {}
+    form = config.get("format")
+    if isinstance(form, dict) and form.get("type") == "json_schema":
+        form = {"name": "answer", **form}
+    made: Json = {
+        "model": body.model, "messages": [*system, *blocks.messages_of(body.messages)],
+        "max_completion_tokens": body.max_tokens, "tools": [blocks.tool_of(one) for one in body.tools or ()] or None,
+        "tool_choice": blocks.choice_of(choice) if choice and body.tools else None,
+        "parallel_tool_calls": False if choice.get("disable_parallel_tool_use") else None,
+        "stop": body.stop_sequences, "temperature": body.temperature, "top_p": body.top_p,
+        "reasoning_effort": config.get("effort"), "response_format": format_of(form),
+        "user": (body.metadata or {}).get("user_id")}
+    made |= {"stream": True, "stream_options": {"include_usage": True}} if body.stream else {}
+    return {name: value for name, value in made.items() if value is not None}

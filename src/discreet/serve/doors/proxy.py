@@ -1,0 +1,245 @@
+"""A request on its way through the proxy: to the model, to the gate, and back in the protocol of its client.
+
+The model is asked for a chat completion, or for a text, whatever the client speaks; so an answer is read, judged,
+withheld and reviewed in one form. It goes out whole, after it was judged, or not at all; comments keep a stream open
+meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+from discreet.core.records import Answer
+from discreet.data.messages import TooDeepError, asked_of, strings_of
+from discreet.serve.doors import chat
+from discreet.serve.doors.chat import Json
+from discreet.serve.doors.declared import Declaration, asked, end_user, with_header
+from discreet.serve.doors.upstream import Upstream, malformed
+from discreet.serve.fair import length_of
+from discreet.serve.gate import Gate, Outcome
+from discreet.serve.keys import Caller
+from discreet.serve.limits import RefusedError
+from discreet.serve.telemetry import crash
+
+if TYPE_CHECKING:
+    from discreet.serve.queue.records import TicketState
+
+CONVERSATION = "x-discreet-conversation"
+"""The header that names the conversation of a completion: what its earlier answers told counts too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What goes to the caller: a chat completion that may go out, and headers."""
+
+    completion: Json
+    headers: Mapping[str, str]
+
+
+class Protocol:
+    """How one door writes answers; by itself that of chat completions.
+
+    `name` is the door in metrics and logs, `path` what the upstream is asked at. A protocol may hold facts of its
+    request.
+    """
+
+    name = "openai"
+    path = "chat/completions"
+
+    def read(self, found: Json) -> Json:
+        """The answer of the upstream as a chat completion. Raises MalformedError."""
+        return found
+
+    def whole(self, reply: Reply) -> Json:
+        """The answer of a request without a stream. Raises MalformedError where it cannot be written."""
+        return reply.completion
+
+    def events(self, reply: Reply) -> Iterator[bytes]:
+        """The answer as server-sent events, the end included. Raises MalformedError where it cannot be written."""
+        raise NotImplementedError
+
+    def failed(self, error: RefusedError) -> bytes:
+        """The event that ends a stream without an answer, so that clients raise."""
+        return event(error.body())
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a client sent: the name of the model, the `messages` that say who said what, and the body for the upstream.
+
+    `documents` are retrieved passages beside the messages, `users` fields that may name the end user.
+    """
+
+    model: str
+    messages: Sequence[Mapping[str, Any]]
+    body: Json
+    declared: Declaration | None = None
+    documents: Any = None
+    users: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proxied:
+    """One request on its way: to the model, to the gate, and back."""
+
+    gate: Gate
+    upstream: Upstream
+    caller: Caller
+    guard: str
+    body: Json
+    asked: Answer
+    protocol: Protocol
+    conversation: str | None = None
+    user: str | None = None
+
+    @classmethod
+    def of(cls, gate: Gate, upstream: Upstream, caller: Caller, path: str | None, sent: Sent, protocol: Protocol,
+           request: Request, words: list[str] | None, user: str | None) -> Proxied:
+        """The request, with what it declares. Raises RefusedError before anything is sent to the model."""
+        conversation = request.headers.get(CONVERSATION)
+        if conversation is not None and not 1 <= len(conversation) <= 200:
+            raise RefusedError(422, "invalid", f"{CONVERSATION} has {len(conversation)} characters; expected 1 to 200")
+        guard = gate.route(caller, sent.model, path)
+        declared = with_header(sent.declared or Declaration(), words or [])
+        try:
+            given = asked(caller, declared, *asked_of(sent.messages))
+            retrieved = tuple(strings_of(sent.documents))
+        except TooDeepError:
+            raise RefusedError(422, "too_deep", "a message is nested too deeply to be read") from None
+        given = replace(given, sources=given.sources + retrieved)
+        if (said := length_of(given)) > (most := gate.settings.limits.text_chars):
+            raise RefusedError(413, "too_long", f"{said:,} characters of messages and sources; expected at most "
+                               f"{most:,}")
+        return cls(gate, upstream, caller, guard, sent.body, given, protocol, conversation, end_user(user, *sent.users))
+
+    async def reply(self) -> Reply:
+        """The answer, judged. Raises RefusedError where there is none or it could not be judged."""
+        given, body = self.gate.settings.upstream, self.body
+        assert given is not None
+        spent: Json = {}
+        for left in range(given.retries if "messages" in body else 0, -1, -1):
+            completion = self._cleaned(await self.upstream.complete(body, self.protocol.path))
+            spent = _sum(spent, completion.get("usage", {}))
+            completion |= {"usage": spent} if spent else {}
+            if chat.is_silent(completion):
+                self.gate.passed_silently(self.caller, self.guard, self.protocol.name)
+                return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
+            outcome = await self.gate.decide(
+                self.caller, self.guard, chat.answers_of_completion(completion, self.asked), payload=completion,
+                door=self.protocol.name, conversation=self.conversation, user=self.user)
+            if outcome.action != "block" or not left:
+                break
+            body = {**body, "messages": [{"role": "system", "content": given.again}, *self.body["messages"]]}
+        return await self._reply(completion, outcome)
+
+    def _cleaned(self, found: Json) -> Json:
+        tools = [tool.get(tool.get("type", "function"), {}) for tool in self.body.get("tools") or ()]
+        names = [one.get("name") for one in (*tools, *(self.body.get("functions") or ())) if isinstance(one, dict)]
+        try:
+            read = self.protocol.read(found)
+            if isinstance(choices := read.get("choices"), list) and len(choices) > self.gate.settings.limits.texts:
+                raise chat.MalformedError("too_many_choices")
+            cleaned = chat.cleaned(read, frozenset(name for name in names if isinstance(name, str)),
+                                   str(self.body["model"]))
+            self.protocol.whole(Reply(cleaned, {}))  # What cannot be written is known before it is judged.
+        except chat.MalformedError as error:
+            raise self.upstream.counted(malformed(str(error))) from None
+        return cleaned
+
+    async def _reply(self, completion: Json, outcome: Outcome) -> Reply:
+        given, hold = self.gate.settings.upstream, self.gate.settings.hold_s
+        assert given is not None
+        if outcome.action == "failed":
+            raise RefusedError(503, "privacy/not_judged", "the guard could not judge the answer; it was neither passed "
+                               "nor blocked for what it says; come again", {"Retry-After": "5"})
+        headers: dict[str, str] = {"x-discreet-action": outcome.action, "x-discreet-code": outcome.code}
+        operator = self.caller.role == "operator"
+        if outcome.ticket is not None:
+            headers["x-discreet-ticket"] = outcome.ticket
+            state = await self._held(outcome.ticket, hold)
+            if state.status == "released" and state.payload is not None:
+                return Reply(chat.with_verdict(state.payload, None, operator=operator),
+                             headers | {"x-discreet-action": "released", "x-discreet-code": "ok"})
+            if state.status == "pending":
+                completion = chat.replaced(completion, given.pending.replace("{ticket}", outcome.ticket))
+            else:
+                headers["x-discreet-action"] = "block"
+                completion = chat.replaced(completion, given.blocked)
+        elif outcome.action != "pass":
+            completion = chat.replaced(completion, given.blocked)
+        return Reply(chat.with_verdict(completion, outcome, operator=operator), headers)
+
+    async def _held(self, ticket: str, hold_s: float) -> TicketState:
+        """What became of a ticket while the caller waited. Where the caller goes, the ticket ends."""
+        try:
+            state = await self.gate.ticket(ticket, self.caller, hold_s)
+            if state.status == "pending":
+                await self.gate.told(ticket)
+        except asyncio.CancelledError:
+            self.gate.unawaited(ticket)
+            raise
+        return state
+
+    async def stream(self, work: asyncio.Task[Reply]) -> AsyncIterator[bytes]:
+        """The events: comments until the answer is judged, then all of it; an error and no end where there is none."""
+        try:
+            while not work.done():
+                await asyncio.wait({work}, timeout=self.gate.settings.keep_alive_s)
+                if not work.done():
+                    yield b": waiting\n\n"
+            try:
+                for one in self.protocol.events(work.result()):
+                    yield one
+            except RefusedError as error:
+                yield self.protocol.failed(error)
+            except Exception as error:
+                self.gate.telemetry.event("crash", crash(error))
+                yield self.protocol.failed(RefusedError(500, "internal", "a mistake in discreet; nothing was passed"))
+        finally:
+            work.cancel()
+
+    async def response(self, request: Request, *, streams: bool) -> Response:
+        """The answer to the request, as a stream where `streams`."""
+        gate = self.gate
+        work = asyncio.create_task(self.reply())
+        # After the body, the next that is received is that the caller has gone.
+        gone = asyncio.ensure_future(request.receive())
+        try:  # What is there soon has its own status and headers, streamed too.
+            await asyncio.wait({work, gone}, timeout=gate.settings.keep_alive_s if streams else None,
+                               return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        finally:
+            gone.cancel()
+        if not streams:
+            if not work.done():  # Nobody waits any more: the model need not go on.
+                work.cancel()
+                gate.telemetry.event("caller_gone", {"caller": self.caller.id, "guard": self.guard,
+                                                     "door": self.protocol.name})
+                return Response(status_code=499)
+            reply = work.result()
+            return JSONResponse(self.protocol.whole(reply), headers=dict(reply.headers))
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        if work.done():
+            headers |= work.result().headers
+        return StreamingResponse(self.stream(work), media_type="text/event-stream", headers=headers)
+
+
+def event(data: Json, name: str | None = None) -> bytes:
+    """One server-sent event."""
+    head = b"" if name is None else f"event: {name}\n".encode()
+    return head + b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+def _sum(before: Json, more: Json) -> Json:
+    """Tokens of all attempts together."""
+    return before | {name: _sum(before.get(name, {}), value) if isinstance(value, dict) else before.get(name, 0) + value
+                     for name, value in more.items()}

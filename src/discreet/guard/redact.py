@@ -1,0 +1,355 @@
+"""Redaction: an answer that was held, without what gives a person away, judged again before it goes out.
+
+Direct identifiers that count become marks. What a sentence tells of a person is put more widely where `wording.py` is
+sure how, class by class, as long as that is not enough; then sentences are left out, those that tell most first. The
+text goes out only where a guard with stricter thresholds calls it safe, each sentence about a person by itself too, and
+all that is left, taken for one person's, is less than a cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from discreet.core.records import Answer
+from discreet.guard.pieces import Pieces
+from discreet.guard.policy import plain_name
+from discreet.guard.reading import Finding, Reading
+from discreet.guard.wording import ORDER, Edit, wider
+from discreet.text.reader import TOLD
+from discreet.text.render import render
+
+if TYPE_CHECKING:
+    from discreet.guard.guard import Guard, Judgement
+
+Outcome = Literal["unchanged", "redacted", "not_judged", "quote", "probe", "not_editable", "not_enough"]
+NEXT = {"conservative": "balanced", "balanced": "strict"}
+"""The operating point by whose thresholds a redacted answer is judged."""
+MARGIN = 0.5
+"""Log-odds by which these thresholds are lower than the guard's own at least."""
+COUNTED = 0.0
+"""Log-odds of the reader's count of one sentence above which the sentence tells so many attributes."""
+MOST = 64
+"""Most sentences of an answer that is redacted; a longer one is withheld."""
+_CANNOT = ("empty", "language", "unreadable", "out_of_distribution", "failed", "second", "restated", "over_turns",
+           "unsure_over_turns", "verbatim", "probe")
+_WHOLE_ONLY = ("language", "unreadable", "out_of_distribution", "empty")
+"""Why one sentence may be undecided though the answer as a whole is not: it is short."""
+_MARK = re.compile(r"\[([a-z][a-z ]*) (\d+)\]")
+_POSSESSIVE = re.compile(r"['’]s$")
+_NAME = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What stands in place of the characters [start, end) of the original: `replacement`, empty where they are left out.
+
+    `type` is that of the identifier, the class of the attribute, or "sentence". No words of the original are held.
+    """
+
+    start: int
+    end: int
+    type: str
+    replacement: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What became of an answer.
+
+    `text` may go out; None where the answer must be withheld, and `outcome` says why: it could not be judged
+    ("not_judged"), quotes a passage ("quote"), answers a probe ("probe"), stands in code, data or more than `MOST`
+    sentences ("not_editable"), or no text was left that is surely safe ("not_enough"). `changes` are in order of place
+    and never overlap; none where nothing goes out. `before` is the judgement on the answer, `after` that on the text by
+    stricter thresholds; None where the answer was not changed.
+    """
+
+    text: str | None = field(repr=False)
+    outcome: Outcome
+    changes: tuple[Change, ...]
+    before: Judgement
+    after: Judgement | None
+
+
+def redact(guard: Guard, answer: Answer) -> Redaction:
+    """An answer that the guard calls safe as it is; another one redacted, or None for its text."""
+    before, reading = guard.judged(answer, None)
+    cause = "failed" if before.verdict.cause is None else before.verdict.cause.cause
+    if before.verdict.action == "safe":
+        return Redaction(answer.answer, "unchanged", (), before, None)
+    counted = [one for one in before.findings if one.counts]
+    withheld: Outcome | None = None
+    if any(one.layer == "verbatim" for one in counted) or cause == "verbatim":
+        withheld = "quote"
+    elif any(one.type == "answer_to_probe" for one in counted) or cause == "probe":
+        withheld = "probe"
+    elif reading is None or cause in _CANNOT:
+        withheld = "not_judged"
+    if withheld is not None or reading is None:
+        return Redaction(None, withheld or "not_judged", (), before, None)
+    return _Search(stricter(guard), answer, before, reading).run()
+
+
+def stricter(guard: Guard) -> Guard:
+    """The guard at the next stricter operating point, its thresholds lower by `MARGIN` at least; asks no second."""
+    point = NEXT.get(guard.point, guard.point)
+    rules, unsure = guard.rules, guard.unsure_above(guard.point)
+    tau = guard.tau
+    if tau is not None and guard.is_fitted:
+        tau = min(guard.detector.tau(point), tau - MARGIN)
+    other = guard.at(tau, min(rules.threshold(point), guard.rules_tau - MARGIN),
+                     min(guard.unsure_above(point), unsure - MARGIN))
+    other.point, other.second = point, None
+    return other
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A text with its judgement, how many attributes each piece tells, the pieces that are not safe by themselves, and
+    how many attributes all of them tell, taken for one person's."""
+
+    text: str
+    judgement: Judgement
+    told: tuple[int, ...]
+    unsafe: frozenset[int]
+    total: int
+
+
+class _Search:
+    """The search for the least changes that are enough."""
+
+    def __init__(self, guard: Guard, answer: Answer, before: Judgement, reading: Reading) -> None:
+        self.guard, self.answer, self.before = guard, answer, before
+        self.original = answer.answer
+        self.pieces = Pieces.of(self.original)
+        self.marks = marks_of(self.original, before.findings)
+        self._alone: dict[str, tuple[Judgement, Reading | None]] = {}
+        self.options: dict[str, list[tuple[Edit, ...]]] = {}
+
+    def run(self) -> Redaction:
+        """The redaction of the answer."""
+        counted = [one for one in self.before.findings if one.counts and one.layer != "direct"]
+        touched = {i for one in counted for i in self.pieces.at(one.start, one.end)}
+        touched |= {i for edit, _ in self.marks for i in self.pieces.at(edit.start, edit.end)}
+        if len(self.pieces.pieces) > MOST or any(not self.pieces.editable(i) for i in touched):
+            return self._withheld("not_editable")
+        found = [*counted, *(one for i in range(len(self.pieces.pieces)) for one in self._findings(i))]
+        for one in found:
+            edits = wider(one.type, self.original, one.start, one.end)
+            if edits and edits not in self.options.setdefault(one.type, []):
+                self.options[one.type].append(edits)
+        chosen: list[str] = []
+        checked = self._check(chosen, ())
+        for kind in ORDER:
+            if checked is None or self._enough(checked):
+                break
+            if self.options.get(kind):
+                chosen.append(kind)
+                checked = self._check(chosen, ())
+        return self._leave_out(chosen, checked)
+
+    def _leave_out(self, chosen: Sequence[str], checked: _Checked | None) -> Redaction:
+        dropped: set[int] = set()
+        while checked is not None and not self._enough(checked):
+            more = checked.unsafe - dropped or self._fullest(checked, dropped) or self._persons(checked, dropped)
+            if not more or any(not self.pieces.editable(i) for i in more):
+                return self._withheld("not_enough", checked.judgement)
+            dropped |= more
+            checked = self._check(chosen, dropped)
+        if checked is None or not any(c.isalnum() for c in _MARK.sub("", checked.text)):
+            return self._withheld("not_enough", None if checked is None else checked.judgement)
+        return Redaction(checked.text, "redacted", self._changes(chosen, dropped), self.before, checked.judgement)
+
+    def _withheld(self, outcome: Outcome, after: Judgement | None = None) -> Redaction:
+        return Redaction(None, outcome, (), self.before, after)
+
+    def _findings(self, i: int) -> list[Finding]:
+        """What counts in a piece of the original by itself, at its place in the original."""
+        piece = self.pieces.pieces[i]
+        judgement, _ = self._by_itself(self.original[piece.start : piece.end])
+        return [replace(one, start=one.start + piece.start, end=one.end + piece.start) for one in judgement.findings
+                if one.counts and one.layer == "contextual"]
+
+    def _by_itself(self, text: str) -> tuple[Judgement, Reading | None]:
+        if text not in self._alone:
+            self._alone[text] = self.guard.judged(replace(self.answer, answer=text), None)
+        return self._alone[text]
+
+    def _changes(self, chosen: Sequence[str], dropped: Collection[int]) -> tuple[Change, ...]:
+        cuts = [Change(start, end, "sentence", "") for start, end in self.pieces.cuts(self.original, dropped)]
+        edits = [(edit, kind) for edit, kind in self.marks]
+        edits += [(edit, kind) for kind in chosen for group in self.options[kind] for edit in group]
+        kept: list[Change] = []
+        # Marks before everything else, and the classes in their order: what overlaps these is not put more widely.
+        groups = [[one] for one in self.marks] + [[(edit, kind) for edit in group] for kind in chosen
+                                                  for group in self.options[kind]]
+        for group in groups:
+            new = [Change(edit.start, edit.end, kind, edit.new) for edit, kind in group]
+            if not any(_overlap(a, b) for a in new for b in (*kept, *cuts)):
+                kept += new
+        return tuple(sorted([*cuts, *kept], key=lambda one: (one.start, one.end)))
+
+    def _check(self, chosen: Sequence[str], dropped: Collection[int]) -> _Checked | None:
+        """The text with these changes; None where nothing is left of it, or a detector breaks."""
+        changes = self._changes(chosen, dropped)
+        text = applied(self.original, changes)
+        if not text.strip():
+            return None
+        whole, reading = self.guard.judged(replace(self.answer, answer=text), None)
+        if reading is None:
+            return None
+        told: list[int] = []
+        unsafe: set[int] = set()
+        every: set[tuple[str, str]] = set()
+        more = 0
+        for i, piece in enumerate(self.pieces.pieces):
+            start, end = placed(changes, piece.start), placed(changes, piece.end)
+            said = text[start:end]
+            if i in dropped or not any(c.isalnum() for c in said):
+                told.append(0)
+                continue
+            judgement, alone = self._by_itself(said)
+            facts, further = self._facts(reading, alone, start, end)
+            told.append(len(facts) + further)
+            every |= facts
+            more += further
+            if _unsafe(judgement):
+                unsafe.add(i)
+        return _Checked(text, whole, tuple(told), frozenset(unsafe), len(every) + more)
+
+    def _facts(self, whole: Reading, alone: Reading | None, start: int, end: int) -> tuple[set[tuple[str, str]], int]:
+        """What a piece tells that counts, by the answer as a whole and by itself, and how many further attributes the
+        reader counts in it. What the answer as a whole says of somebody who does not count is left out."""
+        policy = self.guard.policy
+        mine = [a for a in whole.attributes if a.kind in policy.counted and a.start < end and start < a.end]
+        facts = {(a.kind, a.value) for a in mine if a.subject in policy.subjects}
+        others = [a for a in mine if a.subject not in policy.subjects and a.subject != "nobody"]
+        if alone is None:
+            return facts, 1
+        spared = False
+        for a in alone.attributes:
+            if a.kind in policy.counted and a.subject in policy.subjects:
+                if any(b.kind == a.kind and b.start < start + a.end and start + a.start < b.end for b in others):
+                    spared = True
+                else:
+                    facts.add((a.kind, a.value))
+        if alone.seen is None or spared or others or any(a.overruled for a in alone.attributes):
+            return facts, 0
+        told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
+        odds = alone.seen.counts[told].max(0) if told else ()
+        return facts, max(0, sum(float(one) > COUNTED for one in odds) - len(facts))
+
+    def _enough(self, checked: _Checked) -> bool:
+        """Whether a text may go out."""
+        policy = self.guard.policy
+        if checked.judgement.verdict.action != "safe" or checked.unsafe or checked.total >= policy.cluster:
+            return False
+        fewest = policy.fewer_than
+        return fewest is None or all(one.count.estimate is not None and not one.upper_bound
+                                     and one.count.interval95[0] >= fewest for one in checked.judgement.people)
+
+    @staticmethod
+    def _fullest(checked: _Checked, dropped: Collection[int]) -> set[int]:
+        """The piece that tells most, the last of these."""
+        most = max((told, i) for i, told in enumerate([*checked.told, 0]))
+        return {most[1]} - set(dropped) if most[0] else set()
+
+    def _persons(self, checked: _Checked, dropped: Collection[int]) -> set[int]:
+        """Where nothing that counts is left and the text is still held: the pieces that speak of anybody."""
+        found = set()
+        for i, piece in enumerate(self.pieces.pieces):
+            judgement, _ = self._by_itself(self.original[piece.start : piece.end])
+            if i not in dropped and any(one.subject in self.guard.policy.subjects for one in judgement.findings):
+                found.add(i)
+        return found
+
+
+def _overlap(a: Change, b: Change) -> bool:
+    if a.start == a.end or b.start == b.end:
+        return b.start <= a.start <= b.end if a.start == a.end else a.start < b.start < a.end
+    return a.start < b.end and b.start < a.end
+
+
+def _unsafe(judgement: Judgement) -> bool:
+    """Whether one sentence is not safe by itself, for another reason than that it is short."""
+    verdict = judgement.verdict
+    if verdict.action == "safe":
+        return False
+    cause = None if verdict.cause is None else verdict.cause.cause
+    return verdict.action != "abstain" or cause not in _WHOLE_ONLY
+
+
+def applied(text: str, changes: Iterable[Change]) -> str:
+    """A text with changes, which are in order of place and do not overlap."""
+    parts, at = [], 0
+    for one in changes:
+        parts += [text[at : one.start], one.replacement]
+        at = one.end
+    return "".join([*parts, text[at:]])
+
+
+def placed(changes: Iterable[Change], offset: int) -> int:
+    """Where a character of the original lies in the changed text; of one that is gone, where its place was."""
+    moved = offset
+    for one in changes:
+        if one.end > offset or (one.start == one.end == offset):
+            if one.start < offset:
+                moved -= offset - one.start
+            break
+        moved += len(one.replacement) - (one.end - one.start)
+    return moved
+
+
+def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
+    """Marks for the direct identifiers that count, with the type of each: one mark for one value.
+
+    Two names are one where all words of one stand in the other, or the surname is the same and only one of them has a
+    given name. Words of a name that stand elsewhere in the text with a capital get its mark too.
+    """
+    direct = [one for one in findings if one.layer == "direct"]
+    spans = sorted({(one.start, one.end, one.type) for one in direct if one.counts})
+    others = [(one.start, one.end) for one in direct if not one.counts]
+    used = Counter[str]()
+    for m in _MARK.finditer(text):
+        used[m[1]] = max(used[m[1]], int(m[2]))
+    marks: dict[tuple[str, str], str] = {}
+    found: list[tuple[Edit, str]] = []
+    for start, end, kind in spans:
+        noun = "name" if kind.startswith("person_name") else re.sub(r"[^a-z]+", " ", kind.lower()).strip()
+        value = _value(text[start:end], noun)
+        key = next((one for one in reversed(marks) if one[0] == noun and _same(one[1], value, noun)), None)
+        if key is None:
+            used[noun] += 1
+            marks[noun, value] = mark = f"[{noun} {used[noun]}]"
+        else:
+            mark = marks.pop(key)
+            marks[noun, max(key[1], value, key=len)] = mark
+        owner = _POSSESSIVE.search(text[start:end])
+        found.append((Edit(start, end - (len(owner[0]) if owner and noun == "name" else 0), mark), kind))
+    taken = [*others, *((edit.start, edit.end) for edit, _ in found)]
+    words = {word: mark for (noun, value), mark in marks.items() if noun == "name" for word in value.split()}
+    for m in _NAME.finditer(text):
+        bare = _POSSESSIVE.sub("", m[0])
+        if (bare.lower() in words and bare[0].isupper() and len(bare) > 2
+                and not any(start < m.end() and m.start() < end for start, end in taken)):
+            found.append((Edit(m.start(), m.start() + len(bare), words[bare.lower()]), "person_name"))
+    return sorted(found, key=lambda one: (one[0].start, one[0].end))
+
+
+def _value(said: str, noun: str) -> str:
+    """What of an identifier tells it from another."""
+    plain = render(said).text
+    if noun == "name":
+        return plain_name(_POSSESSIVE.sub("", plain)) or plain.lower()
+    return "".join(c for c in plain.casefold() if c.isalnum()) or plain
+
+
+def _same(known: str, value: str, noun: str) -> bool:
+    """Whether two values are one identifier's; of names also where one is part of the other."""
+    if known == value or noun != "name":
+        return known == value
+    a, b = known.split(), value.split()
+    return set(a) <= set(b) or set(b) <= set(a)

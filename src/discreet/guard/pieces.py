@@ -1,7 +1,7 @@
 """An answer in pieces that can be left out: sentences with the blanks behind them, bullets, rows of tables.
 
 Pieces are stretches of the original text, so that what stays is byte for byte what it was. A piece whose markup is
-not closed goes together with the next; code blocks and data in one piece cannot be edited.
+not closed goes together with the next; code and data are one piece, which stays or goes whole.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _FIXED = re.compile(r"[ \t]*(?:[{<]|\[[ \t]*(?:$|[\[{\"])|\\begin\b"
                     r"|(?: {4}|\t)[ \t]*(?![-*+•‣▪–(\d \t]|[a-z][.)]))")
 _OPENERS = "*_~`(\"'“‘["
+_SHORT = re.compile(r"(?:^|\s)(?:[A-Z][a-z]{0,3}|para|pp?|nos?|secs?|arts?|vols?|paras?|cf|ca|approx|Shri|Messrs)\.\s+$"
+                    r"|^\W*(?:\w+ )?\d+[.)]\W*$")
+"""An abbreviation, or a number ("44.", "Para 2."), behind which no sentence ends."""
 _WRAPPED = 60
 """Characters from which on a line that ends inside a sentence was broken for its length."""
 
@@ -65,8 +68,8 @@ class Pieces:
         """The pieces that share a character with [start, end)."""
         return [i for i, one in enumerate(self.pieces) if one.start < end and start < one.end]
 
-    def editable(self, piece: int) -> bool:
-        """Whether a piece may be changed or left out by itself."""
+    def is_prose(self, piece: int) -> bool:
+        """Whether words of a piece may be put otherwise; those of code and data may not."""
         return self.blocks[self.pieces[piece].block].kind != "fixed"
 
     def cuts(self, text: str, dropped: Collection[int]) -> list[tuple[int, int]]:
@@ -76,7 +79,7 @@ class Pieces:
         found: list[tuple[int, int]] = []
         for k, block in enumerate(self.blocks):
             if k in gone:
-                found.append((block.start, _behind(text, block, found)))
+                found.append((block.start, block.end))
                 continue
             mine = [(i, one) for i, one in enumerate(self.pieces) if one.block == k]
             for at, (i, one) in enumerate(mine):
@@ -86,7 +89,7 @@ class Pieces:
                     while last and start > block.body and text[start - 1] in " \t\n":
                         start -= 1
                     found.append((start, one.end))
-        return _joined(found)
+        return [_with_blanks(text, *one) for one in _joined(found)]
 
     def _gone(self, text: str, dropped: Collection[int]) -> set[int]:
         left: dict[int, list[str]] = {}
@@ -108,17 +111,21 @@ def is_label(words: str) -> bool:
     """Whether words only introduce what follows them: "**Basis.**", "Note:"."""
     bare = words.strip("*_ .:")
     short = len(bare.split()) <= 4
+    if "?" in words:
+        return False
     return not bare or (short and (words.endswith(":") or (words[:2] == "**" and words.rstrip(".:")[-2:] == "**")))
 
 
-def _behind(text: str, block: Block, found: Sequence[tuple[int, int]]) -> int:
-    """Where the lines of a block end that goes: with the blank line behind a paragraph, where one stands before it."""
-    end = block.end
-    before = text[: block.start]
-    if block.kind == "prose" and (not before.strip() or before.endswith("\n\n") or (found and found[-1][1] == block.start)):
-        while text[end : end + 1] == "\n":
+def _with_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch with the blank lines behind it where others stand before it, or with those before where all ends."""
+    if start and text[start - 1] != "\n":
+        return start, end
+    if not text[end:].strip():
+        return len(text[:start].rstrip()), len(text)
+    if start == 0 or text[:start].endswith("\n\n"):
+        while text[end] == "\n":
             end += 1
-    return end
+    return start, end
 
 
 def _joined(found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -190,6 +197,8 @@ def _fixed(text: str, lines: Sequence[tuple[int, int]], at: int) -> int:
     if not _FIXED.match(said.rstrip("\r\n")):
         return at
     end = at + 1
+    while said.lstrip()[0] in "{[<\\" and end < len(lines) and not _closed(text[lines[at][0] : lines[end - 1][1]]):
+        end += 1
     while end < len(lines) and text[slice(*lines[end])].strip():
         end += 1
     return end
@@ -218,8 +227,8 @@ def _split(text: str, block: Block) -> Iterator[tuple[int, int]]:
         start = block.body + doc.prepared.span(doc.tokens[first].start, doc.tokens[first].end)[0]
         while start > block.body and text[start - 1] in _OPENERS:
             start -= 1
-        blank = start > block.body and text[start - 1].isspace()
-        if start > starts[-1] and blank and _closed(text[starts[-1] : start]):
+        said = text[starts[-1] : start]
+        if start > starts[-1] and said[-1:].isspace() and _closed(said) and not _SHORT.search(said):
             starts.append(start)
     yield from pairwise([*starts, end])
 
@@ -228,4 +237,5 @@ def _closed(said: str) -> bool:
     """Whether markup, brackets and quotes that open in a stretch close there."""
     return (said.count("**") % 2 == 0 and said.count("`") % 2 == 0 and said.count('"') % 2 == 0
             and said.count("(") <= said.count(")") and said.count("[") <= said.count("]")
-            and said.count("“") <= said.count("”"))
+            and said.count("“") <= said.count("”") and said.count("{") <= said.count("}")
+            and said.count("\\begin") <= said.count("\\end"))

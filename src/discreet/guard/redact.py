@@ -25,7 +25,7 @@ from discreet.text.render import render
 if TYPE_CHECKING:
     from discreet.guard.guard import Guard, Judgement
 
-Outcome = Literal["unchanged", "redacted", "not_judged", "quote", "probe", "not_editable", "not_enough"]
+Outcome = Literal["unchanged", "redacted", "not_judged", "quote", "probe", "too_long", "not_enough"]
 NEXT = {"conservative": "balanced", "balanced": "strict"}
 """The operating point by whose thresholds a redacted answer is judged."""
 MARGIN = 0.5
@@ -61,8 +61,8 @@ class Redaction:
     """What became of an answer.
 
     `text` may go out; None where the answer must be withheld, and `outcome` says why: it could not be judged
-    ("not_judged"), quotes a passage ("quote"), answers a probe ("probe"), stands in code, data or more than `MOST`
-    sentences ("not_editable"), or no text was left that is surely safe ("not_enough"). `changes` are in order of place
+    ("not_judged"), quotes a passage ("quote"), answers a probe ("probe"), has more than `MOST` sentences ("too_long"), or
+    no text was left that is surely safe ("not_enough"). `changes` are in order of place
     and never overlap; none where nothing goes out. `before` is the judgement on the answer, `after` that on the text by
     stricter thresholds; None where the answer was not changed.
     """
@@ -132,14 +132,13 @@ class _Search:
     def run(self) -> Redaction:
         """The redaction of the answer."""
         counted = [one for one in self.before.findings if one.counts and one.layer != "direct"]
-        touched = {i for one in counted for i in self.pieces.at(one.start, one.end)}
-        touched |= {i for edit, _ in self.marks for i in self.pieces.at(edit.start, edit.end)}
-        if len(self.pieces.pieces) > MOST or any(not self.pieces.editable(i) for i in touched):
-            return self._withheld("not_editable")
+        if len(self.pieces.pieces) > MOST:
+            return self._withheld("too_long")
         found = [*counted, *(one for i in range(len(self.pieces.pieces)) for one in self._findings(i))]
         for one in found:
             edits = wider(one.type, self.original, one.start, one.end)
-            if edits and edits not in self.options.setdefault(one.type, []):
+            prose = all(map(self.pieces.is_prose, self.pieces.at(one.start, one.end)))
+            if edits and prose and edits not in self.options.setdefault(one.type, []):
                 self.options[one.type].append(edits)
         chosen: list[str] = []
         checked = self._check(chosen, ())
@@ -154,8 +153,8 @@ class _Search:
     def _leave_out(self, chosen: Sequence[str], checked: _Checked | None) -> Redaction:
         dropped: set[int] = set()
         while checked is not None and not self._enough(checked):
-            more = checked.unsafe - dropped or self._fullest(checked, dropped) or self._persons(checked, dropped)
-            if not more or any(not self.pieces.editable(i) for i in more):
+            more = checked.unsafe - dropped or self._fullest(checked, dropped) or self._likeliest(chosen, dropped)
+            if not more:
                 return self._withheld("not_enough", checked.judgement)
             dropped |= more
             checked = self._check(chosen, dropped)
@@ -180,8 +179,6 @@ class _Search:
 
     def _changes(self, chosen: Sequence[str], dropped: Collection[int]) -> tuple[Change, ...]:
         cuts = [Change(start, end, "sentence", "") for start, end in self.pieces.cuts(self.original, dropped)]
-        edits = [(edit, kind) for edit, kind in self.marks]
-        edits += [(edit, kind) for kind in chosen for group in self.options[kind] for edit in group]
         kept: list[Change] = []
         # Marks before everything else, and the classes in their order: what overlaps these is not put more widely.
         groups = [[one] for one in self.marks] + [[(edit, kind) for edit in group] for kind in chosen
@@ -216,7 +213,7 @@ class _Search:
             told.append(len(facts) + further)
             every |= facts
             more += further
-            if _unsafe(judgement):
+            if self._unsafe(judgement, alone):
                 unsafe.add(i)
         return _Checked(text, whole, tuple(told), frozenset(unsafe), len(every) + more)
 
@@ -238,7 +235,8 @@ class _Search:
                     facts.add((a.kind, a.value))
         if alone.seen is None or spared or others or any(a.overruled for a in alone.attributes):
             return facts, 0
-        told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects]
+        spoken = {r.subject for r in alone.referents(policy) if r.form != "plural"}
+        told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects and subject in spoken]
         odds = alone.seen.counts[told].max(0) if told else ()
         return facts, max(0, sum(float(one) > COUNTED for one in odds) - len(facts))
 
@@ -257,29 +255,40 @@ class _Search:
         most = max((told, i) for i, told in enumerate([*checked.told, 0]))
         return {most[1]} - set(dropped) if most[0] else set()
 
-    def _persons(self, checked: _Checked, dropped: Collection[int]) -> set[int]:
-        """Where nothing that counts is left and the text is still held: the pieces that speak of anybody."""
-        found = set()
+    def _likeliest(self, chosen: Sequence[str], dropped: Collection[int]) -> set[int]:
+        """Where nothing that counts is left and the text is still held: of the pieces that speak of somebody, the one
+        without which the evidence is least."""
+        odds: dict[int, float] = {}
         for i, piece in enumerate(self.pieces.pieces):
-            judgement, _ = self._by_itself(self.original[piece.start : piece.end])
-            if i not in dropped and any(one.subject in self.guard.policy.subjects for one in judgement.findings):
-                found.add(i)
-        return found
+            _, alone = self._by_itself(self.original[piece.start : piece.end])
+            if i not in dropped and (alone is None or self._tells(alone)):
+                text = applied(self.original, self._changes(chosen, {*dropped, i}))
+                found = self.guard.judge(replace(self.answer, answer=text)).verdict
+                odds[i] = MOST if found.logit is None else found.logit
+        return {min(odds, key=odds.__getitem__)} if odds else set()
+
+    def _tells(self, alone: Reading) -> bool:
+        """Whether a sentence speaks of an individual, or tells something that counts of somebody."""
+        subjects = self.guard.policy.subjects
+        return (any(r.subject in subjects and r.form != "plural" for r in alone.referents(self.guard.policy))
+                or any(a.subject in subjects and a.kind in self.guard.policy.counted for a in alone.attributes))
+
+    def _unsafe(self, judgement: Judgement, alone: Reading | None) -> bool:
+        """Whether one sentence is not safe by itself. What is short may read as no language or as an answer to anything,
+        which the answer as a whole decides; who is spoken of nowhere in it is no reason to doubt it."""
+        verdict = judgement.verdict
+        cause = None if verdict.cause is None else verdict.cause.cause
+        if verdict.action == "safe" or cause in _WHOLE_ONLY:
+            return False
+        if alone is None or verdict.logit is None or (verdict.action == "flag" and cause != "probe"):
+            return True
+        return self._tells(alone) and verdict.logit > self.guard.unsure_above(self.guard.point)
 
 
 def _overlap(a: Change, b: Change) -> bool:
     if a.start == a.end or b.start == b.end:
         return b.start <= a.start <= b.end if a.start == a.end else a.start < b.start < a.end
     return a.start < b.end and b.start < a.end
-
-
-def _unsafe(judgement: Judgement) -> bool:
-    """Whether one sentence is not safe by itself, for another reason than that it is short."""
-    verdict = judgement.verdict
-    if verdict.action == "safe":
-        return False
-    cause = None if verdict.cause is None else verdict.cause.cause
-    return verdict.action != "abstain" or cause not in _WHOLE_ONLY
 
 
 def applied(text: str, changes: Iterable[Change]) -> str:

@@ -108,14 +108,15 @@ def stricter(guard: Guard) -> Guard:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A text with its judgement, how many attributes each piece tells, the pieces that are not safe by themselves, and
-    how many attributes all of them tell, taken for one person's."""
+    """A text with its judgement, how many attributes each piece tells, the pieces that are not safe by themselves, how
+    many attributes all of them tell, taken for one person's, and how many of these stand as in the original."""
 
     text: str
     judgement: Judgement
     told: tuple[int, ...]
     unsafe: frozenset[int]
     total: int
+    as_told: int
 
 
 class _Search:
@@ -128,20 +129,23 @@ class _Search:
         self.marks = marks_of(self.original, before.findings)
         self._alone: dict[str, tuple[Judgement, Reading | None]] = {}
         self.options: dict[str, list[tuple[Edit, ...]]] = {}
+        self.found: list[Finding] = []
 
     def run(self) -> Redaction:
         """The redaction of the answer."""
         counted = [one for one in self.before.findings if one.counts and one.layer != "direct"]
         if len(self.pieces.pieces) > MOST:
             return self._withheld("too_long")
-        found = [*counted, *(one for i in range(len(self.pieces.pieces)) for one in self._findings(i))]
-        for one in found:
+        self.found = [*counted, *(one for i in range(len(self.pieces.pieces)) for one in self._findings(i))]
+        for one in self.found:
             edits = wider(one.type, self.original, one.start, one.end)
             prose = all(map(self.pieces.is_prose, self.pieces.at(one.start, one.end)))
             if edits and prose and edits not in self.options.setdefault(one.type, []):
                 self.options[one.type].append(edits)
         chosen: list[str] = []
         checked = self._check(chosen, ())
+        if checked is not None and self._enough(checked, marked=True):
+            return Redaction(checked.text, "redacted", self._changes(chosen, ()), self.before, checked.judgement)
         for kind in ORDER:
             if checked is None or self._enough(checked):
                 break
@@ -166,11 +170,19 @@ class _Search:
         return Redaction(None, outcome, (), self.before, after)
 
     def _findings(self, i: int) -> list[Finding]:
-        """What counts in a piece of the original by itself, at its place in the original."""
+        """What counts in a piece of the original by itself, at its place in the original, where the piece speaks of
+        somebody and the answer as a whole does not give it to somebody who does not count."""
         piece = self.pieces.pieces[i]
-        judgement, _ = self._by_itself(self.original[piece.start : piece.end])
-        return [replace(one, start=one.start + piece.start, end=one.end + piece.start) for one in judgement.findings
-                if one.counts and one.layer == "contextual"]
+        judgement, alone = self._by_itself(self.original[piece.start : piece.end])
+        named = any(edit.start < piece.end and piece.start < edit.end for edit, _ in self.marks)
+        if alone is None or not (named or self._tells(alone)):
+            return []
+        settled = [one for one in self.before.findings if one.layer == "contextual" and not one.counts
+                   and one.subject != "nobody" and one.start < piece.end and piece.start < one.end]
+        found = [replace(one, start=one.start + piece.start, end=one.end + piece.start) for one in judgement.findings
+                 if one.counts and one.layer == "contextual"]
+        return [one for one in found if not any(other.type == one.type and other.start < one.end
+                                                and one.start < other.end for other in settled)]
 
     def _by_itself(self, text: str) -> tuple[Judgement, Reading | None]:
         if text not in self._alone:
@@ -201,7 +213,8 @@ class _Search:
         told: list[int] = []
         unsafe: set[int] = set()
         every: set[tuple[str, str]] = set()
-        more = 0
+        more = as_told = 0
+        new = [(placed(changes, one.start), one.replacement) for one in changes if one.type in ORDER and one.replacement]
         for i, piece in enumerate(self.pieces.pieces):
             start, end = placed(changes, piece.start), placed(changes, piece.end)
             said = text[start:end]
@@ -209,40 +222,51 @@ class _Search:
                 told.append(0)
                 continue
             judgement, alone = self._by_itself(said)
-            facts, further = self._facts(reading, alone, start, end)
-            told.append(len(facts) + further)
+            found, further = self._facts(reading, alone, start, end)
+            facts = {(kind, value) for kind, value, _, _ in found}
+            stay = {(one.type, one.start) for one in self.found if one.start < piece.end and piece.start < one.end
+                    and not any(change.start < one.end and one.start < change.end for change in changes)}
+            told.append(max(len(facts) + further, len(stay)))
+            as_told += len(stay)
             every |= facts
             more += further
+            inside = [(at, at + len(words)) for at, words in new if start <= at < end]
+            as_told += sum(not any(lo < b and a < hi for lo, hi in inside) for _, _, a, b in found)
             if self._unsafe(judgement, alone):
                 unsafe.add(i)
-        return _Checked(text, whole, tuple(told), frozenset(unsafe), len(every) + more)
+        return _Checked(text, whole, tuple(told), frozenset(unsafe), len(every) + more, as_told)
 
-    def _facts(self, whole: Reading, alone: Reading | None, start: int, end: int) -> tuple[set[tuple[str, str]], int]:
-        """What a piece tells that counts, by the answer as a whole and by itself, and how many further attributes the
-        reader counts in it. What the answer as a whole says of somebody who does not count is left out."""
+    def _facts(self, whole: Reading, alone: Reading | None, start: int, end: int) -> tuple[set[tuple[str, str, int, int]], int]:
+        """What a piece tells that counts, by the answer as a whole and by itself, with its place in the text, and how
+        many further attributes the reader counts in it. What the answer as a whole says of somebody who does not count is
+        left out, and what only a sentence that speaks of nobody says ("p. 69" by itself)."""
         policy = self.guard.policy
         mine = [a for a in whole.attributes if a.kind in policy.counted and a.start < end and start < a.end]
-        facts = {(a.kind, a.value) for a in mine if a.subject in policy.subjects}
+        tells = alone is None or self._tells(alone)
+        facts = {(a.kind, a.value, a.start, a.end) for a in mine if a.subject in policy.subjects and (tells or not a.weak)}
         others = [a for a in mine if a.subject not in policy.subjects and a.subject != "nobody"]
         if alone is None:
             return facts, 1
         spared = False
         for a in alone.attributes:
-            if a.kind in policy.counted and a.subject in policy.subjects:
+            if a.kind in policy.counted and a.subject in policy.subjects and tells:
                 if any(b.kind == a.kind and b.start < start + a.end and start + a.start < b.end for b in others):
                     spared = True
                 else:
-                    facts.add((a.kind, a.value))
+                    facts.add((a.kind, a.value, start + a.start, start + a.end))
         if alone.seen is None or spared or others or any(a.overruled for a in alone.attributes):
             return facts, 0
         spoken = {r.subject for r in alone.referents(policy) if r.form != "plural"}
         told = [i for i, subject in enumerate(TOLD) if subject in policy.subjects and subject in spoken]
         odds = alone.seen.counts[told].max(0) if told else ()
-        return facts, max(0, sum(float(one) > COUNTED for one in odds) - len(facts))
+        return facts, max(0, sum(float(one) > COUNTED for one in odds) - len({one[:2] for one in facts}))
 
-    def _enough(self, checked: _Checked) -> bool:
-        """Whether a text may go out."""
+    def _enough(self, checked: _Checked, *, marked: bool = False) -> bool:
+        """Whether a text may go out: safe, and with less than a cluster left, none of it as it was told; where it only
+        got marks, what is less than a cluster may stay."""
         policy = self.guard.policy
+        if checked.as_told and not marked:
+            return False
         if checked.judgement.verdict.action != "safe" or checked.unsafe or checked.total >= policy.cluster:
             return False
         fewest = policy.fewer_than
@@ -268,10 +292,10 @@ class _Search:
         return {min(odds, key=odds.__getitem__)} if odds else set()
 
     def _tells(self, alone: Reading) -> bool:
-        """Whether a sentence speaks of an individual, or tells something that counts of somebody."""
+        """Whether a sentence speaks of an individual who counts, or of one with a mark."""
         subjects = self.guard.policy.subjects
         return (any(r.subject in subjects and r.form != "plural" for r in alone.referents(self.guard.policy))
-                or any(a.subject in subjects and a.kind in self.guard.policy.counted for a in alone.attributes))
+                or _MARK.search(alone.answer.answer) is not None)
 
     def _unsafe(self, judgement: Judgement, alone: Reading | None) -> bool:
         """Whether one sentence is not safe by itself. What is short may read as no language or as an answer to anything,

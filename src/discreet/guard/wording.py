@@ -131,7 +131,7 @@ def _countries() -> Mapping[str, str]:
 
 
 def _employer(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
-    if not _AT.search(text, max(0, start - 60), start):
+    if not _AT.search(text, max(0, start - 60), start) or not _BEHIND.match(text, end):
         return None
     said = text[start:end].lower().removeprefix("the ").strip()
     known = lex.organisations().get(said)

@@ -22,7 +22,8 @@ _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _FIXED = re.compile(r"[ \t]*(?:[{<]|\[[ \t]*(?:$|[\[{\"])|\\begin\b"
                     r"|(?: {4}|\t)[ \t]*(?![-*+•‣▪–(\d \t]|[a-z][.)]))")
 _OPENERS = "*_~`(\"'“‘["
-_SHORT = re.compile(r"(?:^|\s)(?:[A-Z][a-z]{0,3}|para|pp?|nos?|secs?|arts?|vols?|paras?|cf|ca|approx|Shri|Messrs)\.\s+$"
+_SHORT = re.compile(r"(?:^|\s)(?:[A-Z]|(?:Smt|Kum|Shri|Sri|Mme|Mlle|Lt|Maj|Cpl|Messrs|Sr|Fr|"
+                    r"paras?|pp?|[Nn]os?|[Ss]ecs?|[Aa]rts?|[Vv]ols?|[Cc]h|cf|ca|approx))\.\s+$"
                     r"|^\W*(?:\w+ )?\d+[.)]\W*$")
 """An abbreviation, or a number ("44.", "Para 2."), behind which no sentence ends."""
 _WRAPPED = 60
@@ -89,7 +90,7 @@ class Pieces:
                     while last and start > block.body and text[start - 1] in " \t\n":
                         start -= 1
                     found.append((start, one.end))
-        return [_with_blanks(text, *one) for one in _joined(found)]
+        return _joined([_with_blanks(text, *one) for one in _joined(found)])
 
     def _gone(self, text: str, dropped: Collection[int]) -> set[int]:
         left: dict[int, list[str]] = {}

@@ -160,11 +160,18 @@ class _Search:
             more = checked.unsafe - dropped or self._fullest(checked, dropped) or self._likeliest(chosen, dropped)
             if not more:
                 return self._withheld("not_enough", checked.judgement)
-            dropped |= more
+            dropped = self._together(dropped | more)
             checked = self._check(chosen, dropped)
         if checked is None or not any(c.isalnum() for c in _MARK.sub("", checked.text)):
             return self._withheld("not_enough", None if checked is None else checked.judgement)
         return Redaction(checked.text, "redacted", self._changes(chosen, dropped), self.before, checked.judgement)
+
+    def _together(self, dropped: set[int]) -> set[int]:
+        """Pieces that go, with those that hold the rest of an identifier."""
+        for edit, _ in self.marks:
+            if not dropped.isdisjoint(of := self.pieces.at(edit.start, edit.end)):
+                dropped = dropped.union(of)
+        return dropped
 
     def _withheld(self, outcome: Outcome, after: Judgement | None = None) -> Redaction:
         return Redaction(None, outcome, (), self.before, after)
@@ -328,7 +335,7 @@ def placed(changes: Iterable[Change], offset: int) -> int:
     """Where a character of the original lies in the changed text; of one that is gone, where its place was."""
     moved = offset
     for one in changes:
-        if one.end > offset or (one.start == one.end == offset):
+        if one.end > offset:
             if one.start < offset:
                 moved -= offset - one.start
             break

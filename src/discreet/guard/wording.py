@@ -143,9 +143,10 @@ def _employer(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
 
 def _relative(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
     for m in _KIN.finditer(text, max(0, start - 20), min(len(text), end + 20)):
-        if m.start() >= end or m.end() <= start or m["kin"].lower() not in lex.KIN or start < m.start() or m.end() < end:
+        kin = lex.singular(m["kin"].lower())
+        if kin not in lex.KIN or not m.start() <= start < end <= m.end():
             continue
-        several = m["count"] is not None or lex.singular(m["kin"].lower()) != m["kin"].lower()
+        several = m["count"] is not None or kin != m["kin"].lower()
         new = "relatives" if several else "a relative"
         return (Edit(*m.span(), new.capitalize() if text[m.start()].isupper() else new),)
     return None

@@ -179,7 +179,9 @@ def _blocks(text: str) -> Iterator[Block]:
 
 def _rows(text: str, lines: Sequence[tuple[int, int]], at: int) -> int:
     """The line behind a table that begins at a line; the line itself where none does."""
-    if at + 1 >= len(lines) or "|" not in text[slice(*lines[at])] or not _RULE.match(text[slice(*lines[at + 1])].rstrip()):
+    if at + 1 >= len(lines) or "|" not in text[slice(*lines[at])]:
+        return at
+    if not _RULE.match(text[slice(*lines[at + 1])].rstrip()):
         return at
     end = at + 2
     while end < len(lines) and "|" in text[slice(*lines[end])]:
@@ -219,7 +221,7 @@ def _split(text: str, block: Block) -> Iterator[tuple[int, int]]:
     end = block.end
     while end > block.body and text[end - 1] in "\r\n":
         end -= 1
-    if block.kind != "prose" and block.kind != "item":
+    if block.kind not in ("prose", "item"):
         yield block.body, end
         return
     doc = Doc.of(text[block.body : end])

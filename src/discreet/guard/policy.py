@@ -83,10 +83,12 @@ class Policy:
     def label(self) -> str:
         """`domain/audience@version#hash`, which every verdict carries.
 
-        The hash covers the settings and, where the domain is not built in, the files of its folder.
+        The hash covers the settings on which verdicts depend and, where the domain is not built in, the files of its
+        folder.
         """
         domain = {} if self.domain.builtin else {"domain_hash": self.domain.hash}
-        canonical = json.dumps({**self.settings(), **domain}, sort_keys=True)
+        judging = {key: value for key, value in self.settings().items() if key != "on_flag"}
+        canonical = json.dumps({**judging, **domain}, sort_keys=True)
         digest = hashlib.sha256(canonical.encode()).hexdigest()
         return f"{self.domain.name}/{self.audience}@{self.version}#{digest[:12]}"
 

@@ -2,29 +2,28 @@
 
 Direct identifiers that count become marks. What a sentence tells of a person is put more widely where `wording.py` is
 sure how, class by class, as long as that is not enough; then sentences are left out, those that tell most first. The
-text goes out only where a guard with stricter thresholds calls it safe, each sentence about a person by itself too, and
-all that is left, taken for one person's, is less than a cluster.
+text goes out only where a guard with stricter thresholds calls it safe, each sentence about a person by itself too,
+nothing that counts stands as it was told, and what is left, taken for one person's, is less than a cluster.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from discreet.core.records import Answer
+from discreet.guard.marks import MARK, marks_of
 from discreet.guard.pieces import Pieces
-from discreet.guard.policy import plain_name
 from discreet.guard.reading import Finding, Reading
 from discreet.guard.wording import ORDER, Edit, wider
 from discreet.text.reader import TOLD
-from discreet.text.render import render
 
 if TYPE_CHECKING:
     from discreet.guard.guard import Guard, Judgement
 
+_Fact = tuple[str, str, int, int]
+"""Class, value and place of an attribute."""
 Outcome = Literal["unchanged", "redacted", "not_judged", "quote", "probe", "too_long", "not_enough"]
 NEXT = {"conservative": "balanced", "balanced": "strict"}
 """The operating point by whose thresholds a redacted answer is judged."""
@@ -38,14 +37,11 @@ _CANNOT = ("empty", "language", "unreadable", "out_of_distribution", "failed", "
            "unsure_over_turns", "verbatim", "probe")
 _WHOLE_ONLY = ("language", "unreadable", "out_of_distribution", "empty")
 """Why one sentence may be undecided though the answer as a whole is not: it is short."""
-_MARK = re.compile(r"\[([a-z][a-z ]*) (\d+)\]")
-_POSSESSIVE = re.compile(r"['’]s$")
-_NAME = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What stands in place of the characters [start, end) of the original: `replacement`, empty where they are left out.
+    """What stands in place of the characters [start, end) of the original: `replacement`, empty where they go.
 
     `type` is that of the identifier, the class of the attribute, or "sentence". No words of the original are held.
     """
@@ -61,10 +57,10 @@ class Redaction:
     """What became of an answer.
 
     `text` may go out; None where the answer must be withheld, and `outcome` says why: it could not be judged
-    ("not_judged"), quotes a passage ("quote"), answers a probe ("probe"), has more than `MOST` sentences ("too_long"), or
-    no text was left that is surely safe ("not_enough"). `changes` are in order of place
-    and never overlap; none where nothing goes out. `before` is the judgement on the answer, `after` that on the text by
-    stricter thresholds; None where the answer was not changed.
+    ("not_judged"), quotes a passage ("quote"), answers a probe ("probe"), has more than `MOST` sentences ("too_long"),
+    or no text was left that is surely safe ("not_enough"). `changes` are in order of place and never overlap; none
+    where nothing goes out. `before` is the judgement on the answer, `after` that on the text, or on the last attempt,
+    by stricter thresholds; None where nothing was attempted.
     """
 
     text: str | None = field(repr=False)
@@ -162,7 +158,7 @@ class _Search:
                 return self._withheld("not_enough", checked.judgement)
             dropped = self._together(dropped | more)
             checked = self._check(chosen, dropped)
-        if checked is None or not any(c.isalnum() for c in _MARK.sub("", checked.text)):
+        if checked is None or not any(c.isalnum() for c in MARK.sub("", checked.text)):
             return self._withheld("not_enough", None if checked is None else checked.judgement)
         return Redaction(checked.text, "redacted", self._changes(chosen, dropped), self.before, checked.judgement)
 
@@ -221,7 +217,8 @@ class _Search:
         unsafe: set[int] = set()
         every: set[tuple[str, str]] = set()
         more = as_told = 0
-        new = [(placed(changes, one.start), one.replacement) for one in changes if one.type in ORDER and one.replacement]
+        wide = [one for one in changes if one.type in ORDER and one.replacement]
+        new = [(placed(changes, one.start), one.replacement) for one in wide]
         for i, piece in enumerate(self.pieces.pieces):
             start, end = placed(changes, piece.start), placed(changes, piece.end)
             said = text[start:end]
@@ -243,14 +240,15 @@ class _Search:
                 unsafe.add(i)
         return _Checked(text, whole, tuple(told), frozenset(unsafe), len(every) + more, as_told)
 
-    def _facts(self, whole: Reading, alone: Reading | None, start: int, end: int) -> tuple[set[tuple[str, str, int, int]], int]:
+    def _facts(self, whole: Reading, alone: Reading | None, start: int, end: int) -> tuple[set[_Fact], int]:
         """What a piece tells that counts, by the answer as a whole and by itself, with its place in the text, and how
-        many further attributes the reader counts in it. What the answer as a whole says of somebody who does not count is
-        left out, and what only a sentence that speaks of nobody says ("p. 69" by itself)."""
+        many further attributes the reader counts in it. What the answer as a whole says of somebody who does not count
+        is left out, and what only a sentence that speaks of nobody says ("p. 69" by itself)."""
         policy = self.guard.policy
         mine = [a for a in whole.attributes if a.kind in policy.counted and a.start < end and start < a.end]
         tells = alone is None or self._tells(alone)
-        facts = {(a.kind, a.value, a.start, a.end) for a in mine if a.subject in policy.subjects and (tells or not a.weak)}
+        sure = [a for a in mine if a.subject in policy.subjects and (tells or not a.weak)]
+        facts = {(a.kind, a.value, a.start, a.end) for a in sure}
         others = [a for a in mine if a.subject not in policy.subjects and a.subject != "nobody"]
         if alone is None:
             return facts, 1
@@ -302,11 +300,11 @@ class _Search:
         """Whether a sentence speaks of an individual who counts, or of one with a mark."""
         subjects = self.guard.policy.subjects
         return (any(r.subject in subjects and r.form != "plural" for r in alone.referents(self.guard.policy))
-                or _MARK.search(alone.answer.answer) is not None)
+                or MARK.search(alone.answer.answer) is not None)
 
     def _unsafe(self, judgement: Judgement, alone: Reading | None) -> bool:
-        """Whether one sentence is not safe by itself. What is short may read as no language or as an answer to anything,
-        which the answer as a whole decides; who is spoken of nowhere in it is no reason to doubt it."""
+        """Whether one sentence is not safe by itself. What is short may read as no language or as an answer to
+        anything, which the answer as a whole decides, and where it speaks of nobody, only a flag counts."""
         verdict = judgement.verdict
         cause = None if verdict.cause is None else verdict.cause.cause
         if verdict.action == "safe" or cause in _WHOLE_ONLY:
@@ -341,55 +339,3 @@ def placed(changes: Iterable[Change], offset: int) -> int:
             break
         moved += len(one.replacement) - (one.end - one.start)
     return moved
-
-
-def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
-    """Marks for the direct identifiers that count, with the type of each: one mark for one value.
-
-    Two names are one where all words of one stand in the other, or the surname is the same and only one of them has a
-    given name. Words of a name that stand elsewhere in the text with a capital get its mark too.
-    """
-    direct = [one for one in findings if one.layer == "direct"]
-    spans = sorted({(one.start, one.end, one.type) for one in direct if one.counts})
-    others = [(one.start, one.end) for one in direct if not one.counts]
-    used = Counter[str]()
-    for m in _MARK.finditer(text):
-        used[m[1]] = max(used[m[1]], int(m[2]))
-    marks: dict[tuple[str, str], str] = {}
-    found: list[tuple[Edit, str]] = []
-    for start, end, kind in spans:
-        noun = "name" if kind.startswith("person_name") else re.sub(r"[^a-z]+", " ", kind.lower()).strip()
-        value = _value(text[start:end], noun)
-        key = next((one for one in reversed(marks) if one[0] == noun and _same(one[1], value, noun)), None)
-        if key is None:
-            used[noun] += 1
-            marks[noun, value] = mark = f"[{noun} {used[noun]}]"
-        else:
-            mark = marks.pop(key)
-            marks[noun, max(key[1], value, key=len)] = mark
-        owner = _POSSESSIVE.search(text[start:end])
-        found.append((Edit(start, end - (len(owner[0]) if owner and noun == "name" else 0), mark), kind))
-    taken = [*others, *((edit.start, edit.end) for edit, _ in found)]
-    words = {word: mark for (noun, value), mark in marks.items() if noun == "name" for word in value.split()}
-    for m in _NAME.finditer(text):
-        bare = _POSSESSIVE.sub("", m[0])
-        if (bare.lower() in words and bare[0].isupper() and len(bare) > 2
-                and not any(start < m.end() and m.start() < end for start, end in taken)):
-            found.append((Edit(m.start(), m.start() + len(bare), words[bare.lower()]), "person_name"))
-    return sorted(found, key=lambda one: (one[0].start, one[0].end))
-
-
-def _value(said: str, noun: str) -> str:
-    """What of an identifier tells it from another."""
-    plain = render(said).text
-    if noun == "name":
-        return plain_name(_POSSESSIVE.sub("", plain)) or plain.lower()
-    return "".join(c for c in plain.casefold() if c.isalnum()) or plain
-
-
-def _same(known: str, value: str, noun: str) -> bool:
-    """Whether two values are one identifier's; of names also where one is part of the other."""
-    if known == value or noun != "name":
-        return known == value
-    a, b = known.split(), value.split()
-    return set(a) <= set(b) or set(b) <= set(a)

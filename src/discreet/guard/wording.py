@@ -6,9 +6,11 @@ not sure that the sentence still reads well. What is put more widely still tells
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from discreet.population.ages import ages_of
@@ -34,20 +36,19 @@ _IN = re.compile(r"\b(from|in|of|to|near|outside|around) $")
 _AT = re.compile(r"\b(?:works?|worked|working|employed|employee|job|position|post|shifts?|nurse|manager|clerk|driver|"
                  r"teacher|engineer|technician)\b[^.;!?\n]{0,30}?\b(?:at|for|with|by) (?:the )?$", re.I)
 _THE = re.compile(r"\b(?:the|his|her|their|my) $", re.I)
-_KIN = re.compile(r"(?:(?:his|her|their|my|the patient's|the client's) )(?:(?:late|older|younger|eldest|youngest|only|own) )?"
+_KIN = re.compile(r"(?:his|her|their|my|the patient's|the client's) "
+                  r"(?:(?:late|older|younger|eldest|youngest|only|own) )?"
                   r"(?:(?P<count>two|three|four|five|six|seven) )?(?P<kin>[a-z]+(?:-in-law)?)\b", re.I)
 _MARKUP = re.compile(r"[*_`<>|\[\]{}\n]")
-_SECTORS: Mapping[str, str] = {
-    "agency": "a public agency", "church": "a place of worship", "hospital": "a hospital", "military": "the armed forces",
-    "school": "a school", "union": "a union", "university": "a university", "company": "a company"}
-_HEADS: Mapping[str, str] = {
-    "university": "university", "college": "university", "school": "school", "academy": "school", "hospital": "hospital",
-    "clinic": "hospital", "church": "church", "mosque": "church", "temple": "church", "synagogue": "church"}
-_GROUPS: Mapping[str, str] = {
-    "a health professional": "7 8 13 30", "a teacher": "9 10", "a legal professional": "11", "an engineer": "4",
-    "a scientist": "6", "a manager": "1 2", "an office worker": "3 21 22 23 24 25 26", "a sales worker": "16 17 18 19 20",
-    "a service worker": "27 29 31 32", "a public safety worker": "28", "a manual worker": "33 34 35 36 37 40 41 42",
-    "a transport worker": "38 39", "a farm or forest worker": "43 44 45", "a member of the armed forces": "46"}
+
+
+@cache
+def _words() -> Mapping[str, Mapping[str, str]]:
+    """`sectors` by kind of organisation, `heads`: kinds by the last word of a name, `occupations`: what a group of the
+    census is called, by its code."""
+    data = json.loads(files("discreet.guard").joinpath("wider_words.json").read_text(encoding="utf-8"))
+    jobs = {code: name for name, codes in data["occupations"].items() for code in codes}
+    return {"sectors": data["sectors"], "heads": data["heads"], "occupations": jobs}
 
 
 def wider(kind: str, text: str, start: int, end: int) -> tuple[Edit, ...] | None:
@@ -101,7 +102,7 @@ def _article(text: str, at: int, new: str) -> tuple[Edit, ...]:
 
 def _place(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
     said = text[start:end]
-    town, comma, rest = said.partition(",")
+    town, comma, _ = said.partition(",")
     term = lex.places().get(town.strip().lower())
     if term is None or term.kind not in ("city", "county") or term.flag == "w":
         return None
@@ -135,10 +136,10 @@ def _employer(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
         return None
     said = text[start:end].lower().removeprefix("the ").strip()
     known = lex.organisations().get(said)
-    head = _HEADS.get(said.split()[-1] if said.split() else "")
+    head = _words()["heads"].get(said.split()[-1] if said.split() else "")
     kind = known.kind if known is not None else head
     the = _THE.search(text, max(0, start - 7), start)
-    return (Edit(the.start() if the else start, end, _SECTORS.get(kind or "", "an employer")),)
+    return (Edit(the.start() if the else start, end, _words()["sectors"].get(kind or "", "an employer")),)
 
 
 def _relative(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
@@ -157,8 +158,9 @@ def _occupation(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
     codes, _, listed = job(text[start:end])
     if m is None or not listed or not _BEHIND.match(text, end):
         return None
-    group = next((name for name, of in _GROUPS.items() if set(codes) <= set(of.split()) and codes), None)
-    if group is None or group.split(" ", 1)[1] == text[start:end].lower():
+    groups = {_words()["occupations"].get(code, "") for code in codes}
+    group = groups.pop() if len(groups) == 1 else ""
+    if not group or group.split(" ", 1)[1] == text[start:end].lower():
         return None
     return (Edit(m.start(1), end, group.capitalize() if m[1][0].isupper() else group),)
 

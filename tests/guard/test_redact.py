@@ -126,6 +126,23 @@ def test_pieces() -> None:
                     "{\"a\": 1,\n\"b\": 2}\n")
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([*"|-#>*`\"(){}[]<.:\n\t ", "**", "| a | b |\n|---|---|\n", "```\n", "1. ", "Smt. ",
+                                 "A b.", "\\\\begin{x}", "İ", "\ud800", "\r\n"]), max_size=25).map("".join),
+       st.sets(st.integers(0, 20)))
+def test_pieces_of_anything(text: str, dropped: set[int]) -> None:
+    """Pieces are in order and apart, and so are the cuts, which hold every piece that goes."""
+    pieces = Pieces.of(text)
+    assert all(a.end <= b.start for a, b in pairwise(pieces.pieces))
+    gone = dropped & set(range(len(pieces.pieces)))
+    cuts = pieces.cuts(text, gone)
+    assert all(a[1] < b[0] for a, b in pairwise(cuts))
+    for i in gone:
+        said = text[pieces.pieces[i].start : pieces.pieces[i].end].strip()
+        start = text.index(said, pieces.pieces[i].start) if said else 0
+        assert not said or any(a <= start and start + len(said) <= b for a, b in cuts)
+
+
 @pytest.mark.parametrize(("text", "outcome"), [
     (CLUSTER, "not_enough"),
     ("Die Patientin ist eine Anwältin aus Omaha, und sie wohnt dort mit ihren zwei Kindern.", "not_judged"),

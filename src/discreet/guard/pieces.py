@@ -200,7 +200,9 @@ def _fixed(text: str, lines: Sequence[tuple[int, int]], at: int) -> int:
     if not _FIXED.match(said.rstrip("\r\n")):
         return at
     end = at + 1
-    while said.lstrip()[0] in "{[<\\" and end < len(lines) and not _closed(text[lines[at][0] : lines[end - 1][1]]):
+    depth = _depth(said)
+    while depth > 0 and end < len(lines):
+        depth += _depth(text[slice(*lines[end])])
         end += 1
     while end < len(lines) and text[slice(*lines[end])].strip():
         end += 1
@@ -240,5 +242,10 @@ def _closed(said: str) -> bool:
     """Whether markup, brackets and quotes that open in a stretch close there."""
     return (said.count("**") % 2 == 0 and said.count("`") % 2 == 0 and said.count('"') % 2 == 0
             and said.count("(") <= said.count(")") and said.count("[") <= said.count("]")
-            and said.count("“") <= said.count("”") and said.count("{") <= said.count("}")
-            and said.count("\\begin") <= said.count("\\end"))
+            and said.count("“") <= said.count("”"))
+
+
+def _depth(line: str) -> int:
+    """How many more brackets and environments of data open in a line than close."""
+    opened = line.count("{") + line.count("[") + 2 * line.count("\\begin")
+    return opened - line.count("}") - line.count("]") - 2 * line.count("\\end")

@@ -122,7 +122,7 @@ class _Search:
         self.guard, self.answer, self.before = guard, answer, before
         self.original = answer.answer
         self.pieces = Pieces.of(self.original)
-        self.marks = marks_of(self.original, before.findings)
+        self.marks = marks_of(self.original, before.findings) if len(self.pieces.pieces) <= MOST else []
         self._alone: dict[str, tuple[Judgement, Reading | None]] = {}
         self.options: dict[str, list[tuple[Edit, ...]]] = {}
         self.found: list[Finding] = []

@@ -219,7 +219,7 @@ MONEY = (r"(?:[$£€₹]\s?\d(?:[\d,.]*\d)?(?:\s?(?:k|m|million|billion|thousan
 """A sum of money: what `{money}` stands for in the patterns of `classes.yaml`."""
 
 POLICY_KEYS = ("version", "domain", "languages", "counts", "rule", "point", "allow_direct", "inferred", "names",
-               "quotes", "audience", "audiences")
+               "quotes", "on_flag", "audience", "audiences")
 _CLASS_KEYS = ("label", "terms", "phrases", "patterns", "carries_over", "of_relative")
 _KEYS = ("person", "people", "shared", "classes", "other_terms", "lower_case_terms", "suffix_reason")
 

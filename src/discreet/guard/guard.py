@@ -25,6 +25,7 @@ from discreet.text.record import Alone, Read, shared
 if TYPE_CHECKING:
     from discreet.guard.conversation import Conversation
     from discreet.guard.detector import Detector
+    from discreet.guard.redact import Redaction
     from discreet.guard.withheld import Withheld
     from discreet.population.people import Measured
     from discreet.population.population import Population
@@ -226,6 +227,15 @@ class Guard:
     def judge(self, answer: Answer | str, question: str | None = None) -> Judgement:
         """The verdict with every finding, for explanations inside the process; arguments as for `check`."""
         return self.judged(answer_of(answer, question), None)[0]
+
+    def redact(self, answer: Answer | str, question: str | None = None) -> Redaction:
+        """An answer without what gives a person away, where that can be done, else withheld: `Redaction.text` is None.
+
+        Arguments as for `check`. A safe answer stays as it is. Takes a judgement of each sentence and of each attempt.
+        """
+        from discreet.guard.redact import redact  # Judging needs none of it.
+
+        return redact(self, answer_of(answer, question))
 
     def conversation(self, *, expires_s: float = 3600, withheld: Withheld | None = None,
                      clock: Callable[[], float] = time) -> Conversation:

@@ -21,6 +21,7 @@ from discreet.text.quotes import QuoteRule, rule_of
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
 PROBES = ("flag", "abstain", "pass")
+ON_FLAG = ("withhold", "redact")
 OF_AUDIENCE = ("subjects", "cluster", "fewer_than", "probe", "private_facts_of")
 QUOTES = QuoteRule()
 
@@ -37,7 +38,8 @@ class Policy:
     which classes count: "identifying", those that say who somebody is; "paper", the paper's, shared and of the domain;
     or the named ones.
     Direct identifiers of `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too.
-    `quotes` says what near-verbatim quotes of retrieved passages do.
+    `quotes` says what near-verbatim quotes of retrieved passages do. `on_flag` says what is done with an answer that is
+    held: "withhold", or "redact", by `Guard.redact`, where that leaves a text; no verdict depends on it.
     """
 
     domain: Domain
@@ -55,6 +57,7 @@ class Policy:
     probe: str = "flag"
     names: tuple[tuple[str, str], ...] = ()
     private_facts_of: tuple[Subject, ...] = ()
+    on_flag: str = "withhold"
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -67,9 +70,9 @@ class Policy:
         """Whether the operator's list holds a name whose role stands in a sentence of the text that names it."""
         if not self.names:
             return False
-        wanted = _plain_name(name)
+        wanted = plain_name(name)
         roles = [role.lower() for listed, role in self.names if wanted and wanted in _name_forms(listed)]
-        return any(role in one and wanted in _plain_name(one) for role in roles
+        return any(role in one and wanted in plain_name(one) for role in roles
                    for one in re.split(r"(?<=[.!?])\s+|\n", text.lower()))
 
     def settings(self) -> dict[str, Any]:
@@ -80,10 +83,12 @@ class Policy:
     def label(self) -> str:
         """`domain/audience@version#hash`, which every verdict carries.
 
-        The hash covers the settings and, where the domain is not built in, the files of its folder.
+        The hash covers the settings on which verdicts depend and, where the domain is not built in, the files of its
+        folder.
         """
         domain = {} if self.domain.builtin else {"domain_hash": self.domain.hash}
-        canonical = json.dumps({**self.settings(), **domain}, sort_keys=True)
+        judging = {key: value for key, value in self.settings().items() if key != "on_flag"}
+        canonical = json.dumps({**judging, **domain}, sort_keys=True)
         digest = hashlib.sha256(canonical.encode()).hexdigest()
         return f"{self.domain.name}/{self.audience}@{self.version}#{digest[:12]}"
 
@@ -164,7 +169,8 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     return Policy(domain, chosen, data["version"], tuple(subjects), cluster, tuple(said) if listed else said,
                   data.get("point", "conservative"), tuple(data.get("languages", ["en"])),
                   tuple(data.get("allow_direct", [])), data.get("inferred", True), fewer,
-                  rule_of(data.get("quotes", {})), probe, _names(data.get("names", []), where), tuple(of))
+                  rule_of(data.get("quotes", {})), probe, _names(data.get("names", []), where), tuple(of),
+                  data.get("on_flag", "withhold"))
 
 
 def _names(listed: object, where: str) -> tuple[tuple[str, str], ...]:
@@ -177,7 +183,7 @@ def _names(listed: object, where: str) -> tuple[tuple[str, str], ...]:
     return tuple((one["name"], one["role"]) for one in listed)
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
     """Letters of a name without titles, in lower case, apart by blanks."""
     words = re.findall(r"[^\W\d_]+", name.lower())
     return " ".join(word for word in words if word not in ("dr", "mr", "mrs", "ms", "miss", "prof"))
@@ -185,7 +191,7 @@ def _plain_name(name: str) -> str:
 
 def _name_forms(name: str) -> tuple[str, str]:
     """A name whole, and its last word."""
-    plain = _plain_name(name)
+    plain = plain_name(name)
     return plain, plain.rpartition(" ")[2]
 
 
@@ -205,6 +211,8 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
         fail(f"point must be one of {', '.join(POINTS)}, got {data['point']!r}")
     if not isinstance(data.get("inferred", True), bool):
         fail(f"inferred must be true or false, got {data['inferred']!r}")
+    if data.get("on_flag", "withhold") not in ON_FLAG:
+        fail(f"on_flag must be {' or '.join(ON_FLAG)}, got {data['on_flag']!r}")
     try:
         rule_of(data.get("quotes", {}))
     except ValueError as error:

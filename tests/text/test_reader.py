@@ -75,10 +75,14 @@ def test_nothing_is_found_in_a_question(small: Reader, text: str, asked: str) ->
 
 
 def test_a_question_stands_before_every_window(make: MakeReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, seen = make(window=20), []
+    reader, seen = make(window=20), list[list[int]]()
     run = reader._session.run
-    monkeypatch.setattr(reader, "_session", SimpleNamespace(
-        run=lambda names, given: (seen.append(given["ids"][0].tolist()), run(names, given))[1]))
+
+    def watched(names: list[str], given: dict[str, Any]) -> Any:
+        seen.append(given["ids"][0].tolist())
+        return run(names, given)
+
+    monkeypatch.setattr(reader, "_session", SimpleNamespace(run=watched))
     question = reader._question("She " * 60)
     assert len(question) == module.ASKED + 1
     reader.read("nurse old 52 she Boston He " * 12, "She " * 60)

@@ -134,7 +134,7 @@ def most(spoken: Spoken, cues: Cues, records: Records, *, sure: bool, another: b
     weights = dict(zip(FEATURES, fitted().weights, strict=True))
     new = (frozenset[str]().union(*words) - spoken.words) & cues.words
     shown = max((len(spoken.words & one) for one in words), default=0)
-    of_record = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), float(bool(words)))
+    of_record: tuple[float, ...] = (float(bool(words)), min(shown, 8) / 8, *_new(new, cues), float(bool(words)))
     # What facts and records could add; where they could only take away, nothing.
     of_record = tuple(v if weights[name] > 0 else 0.0 for name, v in zip(FEATURES, of_record, strict=False))
     classes = float(weights["classes"] > 0)

@@ -185,7 +185,8 @@ class Combined:
 
     def logit(self, parts: Parts) -> float:
         """The log-odds that the answer holds a cluster; without the reader's counts where there are none."""
-        weights, said = self.spans, (parts.spans,)
+        weights: tuple[float, ...] = self.spans
+        said: tuple[float, ...] = (parts.spans,)
         if parts.text is not None:
             weights, said = self.whole, (parts.text, parts.spans)
         return weights[0] + sum(w * _bounded(p) for w, p in zip(weights[1:], said, strict=True))

@@ -131,7 +131,7 @@ class Provider:
             raise SignInError("unreachable")
         if self._client is None or self._clock() >= self._made + FRESH_S:
             more = {} if self._transport is None else {"transport": self._transport}
-            client = OAuth().register(  # type: ignore[no-untyped-call]
+            client = OAuth().register(
                 "provider", client_id=self._settings.client_id,
                 client_secret=self._settings.client_secret.get_secret_value(),
                 server_metadata_url=f"{self._issuer}/.well-known/openid-configuration",

@@ -31,6 +31,8 @@ from discreet.text.reader import TOLD, Seen
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 MOST = 12.0
 """Log-odds beyond which a part says no more."""
+DENIED = -8.0
+"""Log-odds of the reader's counts at which rules are not believed."""
 OVERLOOKED = 0.1
 """Probability that an attribute stands there that nothing found, as many times as the cluster has attributes."""
 SEEN = 0.5
@@ -217,7 +219,7 @@ class Parts:
     """Log-odds that somebody has a cluster: by the reader's count of the text as a whole, None where that does not
     speak of what the policy counts; by its count of one person and by their spans, of whom these say most. `best` is
     what is shown of that person. `sure`: the log-odds of the rules where these are sure of a cluster and the reader
-    neither takes it for anybody's who is not private nor for that of several people."""
+    neither denies it, nor takes it for anybody's who is not private or for that of several people."""
 
     text: float | None
     person: float
@@ -251,7 +253,8 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
     rules = score_evidence(read.ruled, policy, fitted())
-    sure = rules.flags(fitted().threshold("conservative")) and not _doubted(rules, read, policy)
+    sure = (rules.flags(fitted().threshold("conservative")) and (text is None or max(text, person) > DENIED)
+            and not _doubted(rules, read, policy))
     if sure and (best is None or best.size < policy.cluster):
         best = rules.best
     return Parts(text, person, spans, best, rules.logit if sure else None)
@@ -259,9 +262,8 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
 
 def _doubted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool:
     """Whether the reader takes a cluster of the rules for that of somebody who does not count, or of several people, of
-    whom nobody who counts has a cluster. Of groups the rules know better (`merged`), and nobody is made up where no
-    word says so."""
-    unsaid = ("cohort", "nobody") if read.framed else ("cohort", "nobody", "hypothetical", "fictional")
+    whom nobody who counts has a cluster. Nobody is a group's or made up where no word says so."""
+    unsaid = () if read.framed else ("cohort", "nobody", "hypothetical", "fictional")
     told = () if rules.best is None else rules.best.attributes
     kinds = [a for a in read.attributes if a.kind in policy.counted]
     shared = [a for a, over in zip(kinds, overlapping(kinds, told), strict=True)

@@ -74,8 +74,10 @@ def question(tok: Tokenizer, text: str) -> list[int]:
     return [*said[-ASKED:], separator]
 
 
-def asked(rows: list[Row], rng: random.Random) -> list[Row]:
-    """Rows, and those of answers once more behind their questions."""
+def asked(rows: list[Row], rng: random.Random, start: Path | None) -> list[Row]:
+    """Rows, and where training goes on nine of ten answers once more behind their questions."""
+    if start is None:
+        return rows
     return [*rows, *({**r, "asked": r["question"]} for r in rows if r.get("question") and rng.random() < 0.9)]
 
 
@@ -220,7 +222,7 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
     heads = [p for n, p in model.named_parameters() if not n.startswith("trunk.")]
     optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
-    total = epochs * math.ceil((len(asked(rows, random.Random(seed))) + min(each, len(teachers)) + 2 * frames) / size)
+    total = epochs * math.ceil((len(asked(rows, random.Random(seed), start)) + min(each, len(teachers)) + 2 * frames) / size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
     began, step = time.time(), 0
     average = [p.detach().clone() for p in model.parameters()]
@@ -228,7 +230,7 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
         model.train()
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
-        items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*asked(rows, rng), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
+        items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*asked(rows, rng, start), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
         for batch in batches(masked(items, rng), size, rng):
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 losses = loss_of(model, batch)

@@ -167,20 +167,27 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | 
 
 
 def _seen(said: str, asked: str, policy: Policy) -> Seen:
-    """What the reader sees in an answer: behind its question where that makes less of somebody's.
+    """What the reader sees in an answer: behind its question where that makes private people somebody else.
 
-    A question may say that somebody is invented, or of the staff, and what it tells itself is no part of the answer.
-    So an answer is read by itself first, and its question is asked only where something could be cleared.
+    A question may say that somebody is invented, or of the staff, and what it tells itself is no part of the answer. So
+    an answer is read by itself first, its question is asked only where something could be cleared, and it clears only
+    what it gives to another individual: never what is then nobody's, or less likely.
     """
     plain = packaged().read(said)
     if not asked or not policy.subjects:
         return plain
-    told = any(s.subject in policy.subjects and (s.kind == "name" or s.kind in policy.counted) for s in plain.spans)
+
+    def of(seen: Seen, subjects: Collection[Subject]) -> set[int]:
+        return {at for s in seen.spans if s.subject in subjects and (s.kind == "name" or s.kind in policy.counted)
+                for at in range(s.start, s.end)}
+
+    told = of(plain, policy.subjects)
     if not told:
         return plain
     framed = packaged().read(said, asked)
-    most = _most(plain, policy)
-    return framed if _most(framed, policy) <= max(most, _FEW) else plain
+    cleared = told & of(framed, [one for one in PERSONS if one not in policy.subjects])
+    fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
+    return framed if fewer and 2 * len(cleared) > len(told) else plain
 
 
 def _most(seen: Seen, policy: Policy) -> float:

@@ -113,8 +113,8 @@ class Reading:
 
     @cached_property
     def framed(self) -> bool:
-        """Whether the answer or the user's own words hold a word that may say of somebody that they are made up, or stand
-        for whoever is like them."""
+        """Whether a word of the answer or of the user's own may say of somebody that they are made up, or stand for
+        whoever is like them."""
         texts = (self.doc.text, *self.request.of("user"))
         return any(patterns("requests")["made up"].search(" ".join(text.lower().split())) for text in texts)
 

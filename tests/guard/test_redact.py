@@ -58,10 +58,10 @@ def test_a_safe_answer_stays(guard: Guard) -> None:
     assert (found.text, found.outcome, found.changes, found.after) == (ADVICE[0], "unchanged", (), None)
 
 
-def test_marks_are_stable(guard: Guard) -> None:
+def test_marks_are_stable(rules: Guard) -> None:
     text = ("Mrs Ortiz asked for a refill. The pharmacy will call Ana Ortiz at 402-555-0182. If 402-555-0182 is busy, "
             "write to ana.ortiz@example.com. Luis Ortega can collect it.")
-    assert sound(text, guard.redact(text)).startswith(
+    assert sound(text, rules.redact(text)).startswith(
         "[name 1] asked for a refill. The pharmacy will call [name 1] at [phone 1]. If [phone 1] is busy, write to "
         "[email 1]. [name 2] can collect it.")
 

@@ -28,7 +28,7 @@ from discreet.text.facts import fact_words
 from discreet.text.language import Language, guess_language
 from discreet.text.provenance import Request, request_of
 from discreet.text.quotes import Quote, find_quotes
-from discreet.text.reader import Seen, packaged
+from discreet.text.reader import Seen, is_read_whole, packaged
 from discreet.text.record import Alone
 from discreet.text.render import render, shown
 from discreet.text.resources import patterns
@@ -110,6 +110,11 @@ class Reading:
             if a.subject not in ("cohort", "nobody"):
                 found.setdefault(_named(a, named), []).append(a)
         return {name: tuple(members) for name, members in found.items()}
+
+    @property
+    def whole(self) -> bool:
+        """Whether the reader reads all of the text: no row of a table or of data is left out as nobody's."""
+        return is_read_whole(self.doc.text)
 
     @cached_property
     def framed(self) -> bool:

@@ -32,7 +32,7 @@ FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts"
 MOST = 12.0
 """Log-odds beyond which a part says no more."""
 DENIED = -8.0
-"""Log-odds of the reader's counts at which rules are not believed."""
+"""Log-odds of the reader's counts at which rules are not believed where it has read the whole text."""
 OVERLOOKED = 0.1
 """Probability that an attribute stands there that nothing found, as many times as the cluster has attributes."""
 SEEN = 0.5
@@ -171,6 +171,7 @@ class Shown:
     direct: tuple[tuple[DirectSpan, Subject], ...] = ()
     repeats: int = 0
     framed: bool = True
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +254,8 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
     rules = score_evidence(read.ruled, policy, fitted())
-    sure = (rules.flags(fitted().threshold("conservative")) and (text is None or max(text, person) > DENIED)
-            and not _doubted(rules, read, policy))
+    denied = text is not None and max(text, person) <= DENIED and read.whole
+    sure = rules.flags(fitted().threshold("conservative")) and not denied and not _doubted(rules, read, policy)
     if sure and (best is None or best.size < policy.cluster):
         best = rules.best
     return Parts(text, person, spans, best, rules.logit if sure else None)

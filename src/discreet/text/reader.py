@@ -291,6 +291,11 @@ _OF_TEXT = ("counts", "inferred", "vector")
 _OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector")
 
 
+def is_read_whole(text: str) -> bool:
+    """Whether nothing in a rendered text is marked as nobody's, which the reader leaves out."""
+    return _OF_NOBODY.search(text) is None
+
+
 def seal(card: Mapping[str, Any]) -> str:
     """SHA-256 of what a card says but for its hashes, among which it stands as that of the card itself."""
     said = {key: value for key, value in card.items() if key != "sha256"}

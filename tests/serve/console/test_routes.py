@@ -316,7 +316,7 @@ def test_two_reviewers_race_and_one_decides(desk: Desk) -> None:
     late = anna.send(mine, f"/tickets/{ticket}/decide", choice="release:consent")
     assert (late.status, "bela: blocked it" in late.text) == (409, True)
     desk.clock.ahead += LATER
-    assert desk.queue.state(ticket, "clinic").status == "blocked"
+    assert desk.queue.state(ticket, "clinic", desk.mark).status == "blocked"
 
 
 @pytest.mark.parametrize("version", ["", "-1", "x", "1", "99", "²", "9" * 40])
@@ -428,7 +428,7 @@ def test_a_blind_recheck_shows_nothing_of_the_first_decision(make: Callable[...,
         assert word not in again.text
     assert PART not in anna.get(f"/tickets/{ticket}").text
     bela.send(again, f"/tickets/{ticket}/decide", choice="release:nobody_described")
-    assert desk.queue.state(ticket, "clinic").status == "blocked"
+    assert desk.queue.state(ticket, "clinic", desk.mark).status == "blocked"
     found = bela.get("/statistics").text
     assert "blind re-checks ended as the first" in found
     assert "0%" in found

@@ -83,7 +83,7 @@ class Desk:
         self.keys = {name: add_key(self.file, role, (bound,), name)[1] for name, role, bound in (  # type: ignore[arg-type]
             ("anna", "reviewer", "*"), ("bela", "reviewer", "*"), ("otto", "operator", "*"),
             ("clinic", "caller", "*"), ("lena", "reviewer", "legal"))}
-        self.mark = next(key.mark for key in Keyring(self.file, None).keys() if key.id == "clinic")
+        [self.mark] = [key.mark for key in Keyring(self.file, None).keys() if key.id == "clinic"]  # noqa: SIM118
         self.judged: list[str] = []
         self.load: list[dict[str, Any]] = []
         self.noted: list[tuple[str, dict[str, Any]]] = []
@@ -101,7 +101,8 @@ class Desk:
         """A ticket as the gate opens it."""
         found = self.guard.judge(Answer("x", text, question))
         return self.queue.open(
-            caller="clinic", mark=self.mark, guard=guard, code=code, policy=found.verdict.policy, texts=[text], question=question,
+            caller="clinic", mark=self.mark, guard=guard, code=code,
+            policy=found.verdict.policy, texts=[text], question=question,
             verdict=found.verdict.to_json(where=True),
             findings=[{"answer": 0, **asdict(one)} for one in found.findings],
             payload={"choices": [{"message": {"content": text}}]})

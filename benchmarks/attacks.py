@@ -23,7 +23,7 @@ from scipy.stats import norm
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.lira import Lira
 from discreet.audit.membership.attacks.rmia import Rmia, share_beaten
-from discreet.scores.signals import masked_mean, per_model, phi, query_mean, true_p
+from discreet.audit.scores.signals import masked_mean, per_model, phi, query_mean, true_p
 
 BLOCK = 2_000
 

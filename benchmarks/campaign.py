@@ -31,11 +31,11 @@ import numpy as np
 import yaml
 from benchmarks.machine import machine
 from numpy.random import Generator as Rng
-from tests.endpoints.scripted import FAULTS, Scripted, serving
+from tests.inputs.endpoints.scripted import FAULTS, Scripted, serving
 
-from discreet.data.duplicates import NearDuplicates
-from discreet.domains import load_domain
-from discreet.endpoints.chat import Message
+from discreet.guard.domains import load_domain
+from discreet.inputs.duplicates import NearDuplicates
+from discreet.inputs.endpoints.chat import Message
 from discreet.synth.asked import GENERATOR, run_asked
 from discreet.synth.costs import costs
 from discreet.synth.endpoints import Endpoints

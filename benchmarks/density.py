@@ -37,11 +37,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import OneClassSVM
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from discreet.guard.densities.ocsvm import OneClassSvm
-from discreet.guard.densities.rff import RandomFourier
-from discreet.guard.density import Density, DensityOptions, median_gamma
-from discreet.guard.dual_density import DualDensity
-from discreet.guard.one_class import NUS, TIE, sweep_nu
+from discreet.guard.density.base import Density, DensityOptions, median_gamma
+from discreet.guard.density.densities.ocsvm import OneClassSvm
+from discreet.guard.density.densities.rff import RandomFourier
+from discreet.guard.density.dual_density import DualDensity
+from discreet.guard.density.one_class import NUS, TIE, sweep_nu
 
 DIM = 3_072
 RANK = 40

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.core.records import Answer
-from discreet.guard.detector import Rows, rows_of
+from discreet.guard.density.detector import Rows, rows_of
 from discreet.guard.guard import Guard
 from discreet.guard.reading import read_answer
 from discreet.synth.campaign import run_campaign

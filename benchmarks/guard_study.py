@@ -30,10 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.files import dump_json, write_atomic
-from discreet.domains import builtin_domains
-from discreet.encode.presets import build_encoders, default_cache
-from discreet.guard.detector import Detector, Rows
-from discreet.guard.dual_density import DualDensity
+from discreet.guard.density.detector import Detector, Rows
+from discreet.guard.density.dual_density import DualDensity
+from discreet.guard.density.points import thetas
+from discreet.guard.density.professional import professional
+from discreet.guard.domains import builtin_domains
 from discreet.guard.pairings import (
     CONFIGURATIONS,
     DEFAULT,
@@ -42,9 +43,8 @@ from discreet.guard.pairings import (
     fit_configurations,
     read_partitions,
 )
-from discreet.guard.points import thetas
 from discreet.guard.policy import Policy
-from discreet.guard.professional import professional
+from discreet.inputs.encode.presets import build_encoders, default_cache
 from discreet.stats import share_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import make_plan

@@ -26,10 +26,10 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from discreet.train import Data
-from discreet.train.networks import NetworkRecipe, fit_bank
-from discreet.train.recipes.images import Cnn
-from discreet.train.recipes.mlp import Mlp
+from discreet.audit.train import Data
+from discreet.audit.train.networks import NetworkRecipe, fit_bank
+from discreet.audit.train.recipes.images import Cnn
+from discreet.audit.train.recipes.mlp import Mlp
 
 
 def ordinary(network: str, inputs: np.ndarray, labels: np.ndarray, batch: int, hidden: int, seed: int) -> None:

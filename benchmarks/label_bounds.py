@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from discreet.audit.labels.bounds import guess_epsilon, ladder_bound
-from discreet.mechanisms.labels.alibi import Alibi, log_weights, map_truth
-from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
-from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.mechanisms.labels.rr_top_k import RRWithPrior, best_k, ranked
+from discreet.stats.mechanisms.labels.alibi import Alibi, log_weights, map_truth
+from discreet.stats.mechanisms.labels.base import epsilon_of_truth, truth_probability
+from discreet.stats.mechanisms.labels.rr import RandomisedResponse
+from discreet.stats.mechanisms.labels.rr_top_k import RRWithPrior, best_k, ranked
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "label_bounds.md"
 EPSILONS, CLASSES = (0.5, 1.0, 2.0, 4.0), (2, 10, 100)

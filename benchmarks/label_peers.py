@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from discreet.audit.labels.attacks.lia_delta_margin import delta_margin
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.conformance import conform
-from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.scores.table import CANARY, CONTROL, Canaries, Model, ScoreTable
+from discreet.audit.scores.table import CANARY, CONTROL, Canaries, Model, ScoreTable
+from discreet.stats.mechanisms.labels.rr import RandomisedResponse
 from discreet.stats.testing import fisher_exact
 
 ROOT = Path(__file__).resolve().parents[1]

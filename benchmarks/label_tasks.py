@@ -131,7 +131,7 @@ def guard() -> Auditor:
 
 
 def _discreet(n_classes: int) -> Mechanism:
-    from discreet.mechanisms.labels.rr import RandomisedResponse
+    from discreet.stats.mechanisms.labels.rr import RandomisedResponse
 
     mechanism, rng = RandomisedResponse.at(1.0, n_classes), np.random.default_rng(0)
     return lambda labels: mechanism.apply(labels, rng)

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from discreet import Guard
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.language import guess_language
 from discreet.stats.intervals import wilson
-from discreet.text.doc import Doc
-from discreet.text.language import guess_language
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

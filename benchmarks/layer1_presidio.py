@@ -24,8 +24,8 @@ from benchmarks.layer1_abroad import decoys_abroad, positives_abroad
 from benchmarks.layer1_cases import Case, decoys, positives, texts
 
 from discreet.core.unicode import prepare
-from discreet.text.direct.detect import find_direct
-from discreet.text.direct.presidio import ENTITIES, pattern_engine
+from discreet.guard.text.direct.detect import find_direct
+from discreet.guard.text.direct.presidio import ENTITIES, pattern_engine
 
 Span = tuple[str, int, int]
 Detect = Callable[[str], list[Span]]
@@ -139,12 +139,12 @@ print(json.dumps([peak / 1024, first]))
 """
 LOAD = {
     "ours": (
-        "from discreet.text.direct.detect import find_direct\n"
+        "from discreet.guard.text.direct.detect import find_direct\n"
         "from discreet.core.unicode import prepare\n"
         "detect = lambda text: find_direct(prepare(text))"
     ),
     "presidio": (
-        "from discreet.text.direct.presidio import ENTITIES, pattern_engine\n"
+        "from discreet.guard.text.direct.presidio import ENTITIES, pattern_engine\n"
         "engine = pattern_engine()\n"
         "detect = lambda text: engine.analyze(text, 'en', entities=list(ENTITIES))"
     ),

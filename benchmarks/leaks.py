@@ -14,7 +14,7 @@ from pathlib import Path
 
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.records import Estimate, plain
-from discreet.domains import builtin_domains
+from discreet.guard.domains import builtin_domains
 from discreet.guard.guard import Guard
 from discreet.studies.ppe.leaks import measure_leaks
 from discreet.synth.leaks import make_leaks

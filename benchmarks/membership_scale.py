@@ -34,7 +34,7 @@ def write(path: Path, args: argparse.Namespace) -> None:
     import numpy as np
 
     from discreet.audit.core.simulate import World, simulated_table
-    from discreet.scores.write import write_scores
+    from discreet.audit.scores.write import write_scores
 
     others = args.nonmembers // 2
     world = World(members=args.members, others=others, clean=args.nonmembers - others, selector=1_000, leak=0.2,
@@ -54,8 +54,8 @@ def measure(path: Path, args: argparse.Namespace) -> dict[str, Any]:
     stages: dict[str, Any] = {}
     with stage(stages, "import"):
         from discreet.audit.membership.audit import audit_membership
+        from discreet.audit.scores.load import load_scores
         from discreet.report import summarise, to_html
-        from discreet.scores.load import load_scores
     with stage(stages, "load"):
         table = load_scores(path)
     with stage(stages, "audit"):

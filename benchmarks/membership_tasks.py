@@ -189,7 +189,7 @@ def discreet_lira(data: Arrays, args: argparse.Namespace) -> Run:
     """Online LiRA from logits to scores."""
     from discreet.audit.membership.attack import References, View
     from discreet.audit.membership.attacks.lira import Lira
-    from discreet.scores.table import Examples, Model, ScoreTable
+    from discreet.audit.scores.table import Examples, Model, ScoreTable
 
     n = data["label"].size
     examples = Examples(np.arange(n).astype(str).astype(object), data["label"], np.zeros(n, dtype=np.int64))
@@ -206,7 +206,7 @@ def discreet_lira(data: Arrays, args: argparse.Namespace) -> Run:
 
 def discreet_lira_phi(data: Arrays, args: argparse.Namespace) -> Run:
     """The scoring alone, from log odds."""
-    from discreet.scores.signals import log_ratio, masked_moments
+    from discreet.audit.scores.signals import log_ratio, masked_moments
 
     inside = data["member"][1:] == 1
 

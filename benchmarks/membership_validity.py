@@ -31,7 +31,7 @@ from discreet.audit.membership.audit import TargetAudit, audit_membership, prima
 from discreet.audit.membership.controls import planted_leaks
 from discreet.audit.membership.evaluation_sets import NonMembers, evaluation_sets
 from discreet.audit.membership.rows import Row, Selection
-from discreet.scores.table import ReferenceKind
+from discreet.audit.scores.table import ReferenceKind
 from discreet.stats import auroc_estimate
 
 SMALL = (25, 50, 100, 200, 400)

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 
-from discreet.scores.table import Examples, Model, ReferenceKind, Role, ScoreTable
+from discreet.audit.scores.table import Examples, Model, ReferenceKind, Role, ScoreTable
 from discreet.stats import auroc_estimate
 
 FEATURES, HIDDEN = 2_048, 16

@@ -33,9 +33,9 @@ from discreet import Guard
 from discreet.cli.main import run
 from discreet.core.files import write_atomic
 from discreet.core.records import Answer
-from discreet.population.fit import fit_population
-from discreet.population.people import Measured, measure
-from discreet.population.population import Population
+from discreet.guard.population.fit import fit_population
+from discreet.guard.population.people import Measured, measure
+from discreet.guard.population.population import Population
 from discreet.stats.intervals import wilson
 
 SMALL = (20, 100, 1000)

@@ -11,7 +11,7 @@ import yaml
 from numpy.random import Generator
 
 from discreet.core.types import FloatArray, IntArray
-from discreet.population.columns import Column
+from discreet.guard.population.columns import Column
 
 WORDS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("people.yaml").read_text(encoding="utf-8"))
 ASKED = ("age", "sex", "race", "hispanic_origin", "country_of_birth", "education", "marital_status", "household_role",

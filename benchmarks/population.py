@@ -29,10 +29,10 @@ from tools.make_population import table
 
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.population.calibration import ERRORS, people_of, widened
-from discreet.population.classes import marginals
-from discreet.population.columns import Column
-from discreet.population.fit import (
+from discreet.guard.population.calibration import ERRORS, people_of, widened
+from discreet.guard.population.classes import marginals
+from discreet.guard.population.columns import Column
+from discreet.guard.population.fit import (
     Clusters,
     choose,
     fit_mixture,
@@ -41,9 +41,9 @@ from discreet.population.fit import (
     recipe,
     true_sizes,
 )
-from discreet.population.population import PLACE_SPREAD, Population
-from discreet.population.private import Guarantee, fit_private
-from discreet.population.table import read_table
+from discreet.guard.population.population import PLACE_SPREAD, Population
+from discreet.guard.population.private import Guarantee, fit_private
+from discreet.guard.population.table import read_table
 from discreet.stats import auroc, wilson
 
 TOLD = ("age", "sex", "race", "hispanic_origin", "country_of_birth", "education", "marital_status", "household_role",
@@ -259,7 +259,7 @@ def speed() -> dict[str, Any]:
         began = time.process_time()
         population.count(clusters[repeat % 3])
         times.append(1e3 * (time.process_time() - began))
-    held = files("discreet.population").joinpath("data", "us_1994_95.npz").read_bytes()
+    held = files("discreet.guard.population").joinpath("data", "us_1994_95.npz").read_bytes()
     return {"load_ms": 1e3 * loading, "count_ms_median": float(np.median(times)),
             "count_ms_p99": float(np.quantile(times, 0.99)), "bytes": len(held), "classes": len(population.classes.shares)}
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import multivariate_normal, norm
 
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.population.classes import marginals
+from discreet.guard.population.classes import marginals
 
 GRID = np.linspace(0, 0.98, 15)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)

@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from discreet.core.records import Answer
-from discreet.domains import builtin_domains
+from discreet.guard.domains import builtin_domains
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.stats import auroc, auroc_estimate

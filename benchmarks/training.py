@@ -66,10 +66,10 @@ def timed(function: Callable[..., Any], into: dict[str, float]) -> Callable[...,
 
 
 def ours(texts: list[str], labels: list[int], regime: str, epochs: int) -> Any:
-    from discreet.train import Data, recipe_of
+    from discreet.audit.train import Data, recipe_of
 
     loop: dict[str, float] = {}
-    module: Any = import_module("discreet.train.recipes.transformer")
+    module: Any = import_module("discreet.audit.train.recipes.transformer")
     module.train = timed(module.train, loop)
     data = Data(tuple(texts), np.array(labels))
     recipe = recipe_of({"name": "transformer", "regime": regime, "rank": RANK, "epochs": epochs, "batch": BATCH,
@@ -89,7 +89,7 @@ def trainer(texts: list[str], labels: list[int], regime: str, epochs: int, fixed
         TrainingArguments,
     )
 
-    from discreet.encode.presets import packaged_model
+    from discreet.inputs.encode.presets import packaged_model
 
     base = str(packaged_model())
     tokenizer = AutoTokenizer.from_pretrained(base)
@@ -131,7 +131,7 @@ def import_all(contender: str) -> None:
     else:
         from transformers import DataCollatorWithPadding, Trainer, TrainingArguments  # noqa: F401
 
-        from discreet.encode.presets import packaged_model  # noqa: F401
+        from discreet.inputs.encode.presets import packaged_model  # noqa: F401
 
 
 def one(path: Path, count: int, regime: str, contender: str, epochs: int) -> dict[str, Any]:

@@ -22,8 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.duplicates import NearDuplicates
-from discreet.domains import Domain, builtin_domains, load_domain
+from discreet.guard.domains import Domain, builtin_domains, load_domain
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.render import render
+from discreet.inputs.duplicates import NearDuplicates
 from discreet.stats import rate_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.checks import is_truncated
@@ -35,8 +37,6 @@ from discreet.synth.records import SHARED, Draft, Record, Spec
 from discreet.synth.seeds import SeedPassage, corpora, read_seeds
 from discreet.synth.validate import Validator, persons
 from discreet.synth.writer import PROFILES, Writer, sentence_case
-from discreet.text.doc import Doc
-from discreet.text.render import render
 
 FILES = {"medical": ["medquad", "pubmedqa", "rag_triplets", "mmlu_law_med_fin/medicine.jsonl.gz", "counsel_chat"],
          "finance": ["financebench", "finqa_like", "rag_triplets", "mmlu_law_med_fin/finance.jsonl.gz",

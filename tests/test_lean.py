@@ -14,7 +14,7 @@ import discreet
 HEAVY = ("torch", "transformers", "spacy", "pandas", "scipy", "sklearn", "matplotlib", "presidio_analyzer", "jinja2",
          "pyarrow", "ray", "fastapi", "httpx", "requests", "datasets")
 NOT_FOR_HELP = (*HEAVY, "numpy", "onnxruntime", "tokenizers", "phonenumbers", "stdnum", "rich", "yaml",
-                "discreet.guard", "discreet.text", "discreet.data", "discreet.report")
+                "discreet.guard", "discreet.guard.text", "discreet.inputs", "discreet.report")
 PROBE = """
 import json, logging, socket, sys, threading
 opened = []
@@ -40,7 +40,7 @@ FRAMEWORKS = ("langchain", "langchain_request", "llamaindex")
 IMPORT_ALL = """
 import importlib, pkgutil, discreet
 for module in pkgutil.walk_packages(discreet.__path__, "discreet."):
-    plug_in = module.name.startswith("discreet.integrations.") and module.name.split(".")[2] in {frameworks}
+    plug_in = module.name.startswith("discreet.serve.integrations.") and module.name.split(".")[2] in {frameworks}
     if not plug_in and ({rooms} is None or module.name.split(".")[1] in {rooms}):
         importlib.import_module(module.name)
 """

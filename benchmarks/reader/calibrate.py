@@ -27,7 +27,7 @@ from discreet.core.records import Answer
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
 from discreet.guard.score import MOST, combined, parts, score
-from discreet.text import reader as package
+from discreet.guard.text import reader as package
 
 Floats = NDArray[np.float64]
 SHARES = {"conservative": 0.02, "balanced": 0.035, "strict": 0.07}

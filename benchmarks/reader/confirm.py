@@ -25,13 +25,13 @@ from benchmarks.reader import corpus
 from benchmarks.reader.passages import HERE, texts
 from benchmarks.real_text.passages import Row, rows
 
-from discreet.benchmark import Judged, Passage, TestedGuard, figures_of, judge, open_guard, read_passages
-from discreet.benchmark.figures import people
-from discreet.benchmark.passages import BOUND, passage_from_row
 from discreet.core.files import dump_json, progress
 from discreet.core.numbers import interval
 from discreet.core.records import plain
-from discreet.data.rows import Place
+from discreet.guard.benchmark import Judged, Passage, TestedGuard, figures_of, judge, open_guard, read_passages
+from discreet.guard.benchmark.figures import people
+from discreet.guard.benchmark.passages import BOUND, passage_from_row
+from discreet.inputs.rows import Place
 
 LOOKS, MOST = HERE / "looks.jsonl", 3
 WANTED = {"flagged_positives": (">=", 0.80), "flagged_negatives": ("<=", 0.05), "held_positives": (">=", 0.92),

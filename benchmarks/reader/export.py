@@ -1,4 +1,4 @@
-"""Write the reader to ONNX in 8 bits, with what `discreet.text.reader` needs to run it."""
+"""Write the reader to ONNX in 8 bits, with what `discreet.guard.text.reader` needs to run it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.reader.model import PERSON, Reader, weights_folder
 from benchmarks.reader.rows import CLASSES, COUNTED, KINDS
 from torch import Tensor, nn
 
-from discreet.text.reader import CARD, seal
+from discreet.guard.text.reader import CARD, seal
 
 OUTPUTS = ["inside", "begins", "whose", "person", "held", "counts", "inferred", "vector"]
 JOIN = 0.5

@@ -23,8 +23,8 @@ from typing import Any
 from benchmarks.machine import machine
 
 from discreet import Guard
-from discreet.benchmark.adapters.presidio import PresidioGuard
-from discreet.text.reader import packaged
+from discreet.guard.benchmark.adapters.presidio import PresidioGuard
+from discreet.guard.text.reader import packaged
 
 LENGTHS = (30, 100, 300, 1000)
 WRITTEN = Path(__file__).with_name("written.jsonl")

@@ -22,7 +22,7 @@ from pathlib import Path
 import yaml
 from benchmarks.real_text.passages import Row, cut, rows, write
 
-from discreet.benchmark.passages import texts_of
+from discreet.guard.benchmark.passages import texts_of
 
 HERE = Path(__file__).parent
 SENTENCE_END = re.compile(r"[.!?][\"')\]]?\s+|\n+")

@@ -31,12 +31,12 @@ from numpy.typing import NDArray
 
 from discreet.core.arrays import write_arrays
 from discreet.core.records import Answer
-from discreet.guard.fitted_dual import Projection
+from discreet.guard.density.fitted_dual import Projection
+from discreet.guard.density.professional import ARRAYS, Professional
 from discreet.guard.policy import Policy
-from discreet.guard.professional import ARRAYS, Professional
 from discreet.guard.reading import read_answer
 from discreet.guard.score import combined, score
-from discreet.text import reader as package
+from discreet.guard.text import reader as package
 
 Floats = NDArray[np.float64]
 COMPONENTS, APART = 64, 100

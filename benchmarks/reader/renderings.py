@@ -24,9 +24,9 @@ from time import process_time
 from urllib.parse import quote
 
 from discreet.guard.guard import Guard
+from discreet.guard.text.render import render
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import equal_sizes, make_plan
-from discreet.text.render import render
 
 DOMAINS = ("medical", "finance", "law")
 

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from discreet.benchmark.passages import CLASSES
+from discreet.guard.benchmark.passages import CLASSES
 from discreet.stats import kappa_estimate
 
 Row = dict[str, Any]

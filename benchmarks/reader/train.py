@@ -41,7 +41,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from discreet.text.reader import ASKED, FOLDER
+from discreet.guard.text.reader import ASKED, FOLDER
 
 LONGEST = 384
 LAYERS = 6

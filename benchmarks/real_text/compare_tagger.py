@@ -24,8 +24,8 @@ from sklearn.metrics import f1_score
 from discreet.core.records import Answer
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
+from discreet.guard.text.evidence.mentions import IDENTIFYING
 from discreet.stats import auroc_estimate, delong_test
-from discreet.text.evidence.mentions import IDENTIFYING
 
 VECTORS = HashingVectorizer(ngram_range=(1, 2), n_features=2**16, alternate_sign=False, norm="l2")
 Array = NDArray[np.float64]

@@ -23,8 +23,8 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 from discreet.guard import score
 from discreet.guard.policy import Policy
 from discreet.guard.score import FEATURES, Logistic
-from discreet.text.doc import Doc
-from discreet.text.evidence.bind import find_evidence
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence.bind import find_evidence
 
 RIDGE = 0.3
 MARGIN = 0.05

@@ -27,17 +27,17 @@ from numpy.typing import NDArray
 
 from discreet.core.files import dump_json
 from discreet.core.records import Estimate
-from discreet.data.answers import LabelledAnswer, read_labelled
-from discreet.domains import builtin_domains
-from discreet.encode.presets import build_encoders, default_cache
-from discreet.guard.corpus import read_corpus
-from discreet.guard.detector import Detector, rows_of
-from discreet.guard.discriminators import DENSITY
-from discreet.guard.dual_density import DualDensity
+from discreet.guard.density.corpus import read_corpus
+from discreet.guard.density.detector import Detector, rows_of
+from discreet.guard.density.discriminators import DENSITY
+from discreet.guard.density.dual_density import DualDensity
+from discreet.guard.domains import builtin_domains
 from discreet.guard.fit import DEFAULT_DENSITY, encode_corpus, fit_detector
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
+from discreet.inputs.answers import LabelledAnswer, read_labelled
+from discreet.inputs.encode.presets import build_encoders, default_cache
 from discreet.stats import auroc_estimate, delong_test, share_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import equal_sizes, make_plan

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from discreet.benchmark.passages import texts_of
+from discreet.guard.benchmark.passages import texts_of
 
 HERE = Path(__file__).parent
 SEED = 20261120

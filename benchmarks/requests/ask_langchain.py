@@ -22,7 +22,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 
 from discreet import Guard
-from discreet.integrations.langchain import GuardMiddleware, guarded
+from discreet.serve.integrations.langchain import GuardMiddleware, guarded
 
 Row = dict[str, Any]
 HISTORY = MessagesPlaceholder("chat_history", optional=True)

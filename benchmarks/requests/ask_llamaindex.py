@@ -19,7 +19,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from discreet import Guard
-from discreet.integrations.llamaindex import GuardedQueryEngine
+from discreet.serve.integrations.llamaindex import GuardedQueryEngine
 
 Row = dict[str, Any]
 

@@ -7,7 +7,7 @@ proxy: OpenAI's client in front of `discreet serve` with a guard for each domain
 that declares nothing, one with --declares, one for each shape with its templates. The model is a server on the loopback that answers
 `model="content-<id>"` with the answer of this content. The memory of withheld answers is off, because each answer comes many times.
 langchain: `create_retrieval_chain` around the two prompts of CHAINS, and an agent with a retriever as a tool. llamaindex:
-`RetrieverQueryEngine` with its default templates. Clients run in environments of their own (tests/integrations/environments.py).
+`RetrieverQueryEngine` with its default templates. Clients run in environments of their own (tests/serve/integrations/environments.py).
 
 A row differs where its action is not that of `Guard.check` for the same content, shape and way. It is damaged where a safe answer did
 not arrive as it was, or a withheld one arrived. Intervals are those of score.py.
@@ -33,8 +33,8 @@ import httpx
 import uvicorn
 import yaml
 from benchmarks.requests.score import HERE, WAYS, Row, answers, earlier, lines, messages, share, templates
-from tests.integrations.environments import ROOT, environment
 from tests.serve.doors.upstream import Model
+from tests.serve.integrations.environments import ROOT, environment
 
 import discreet
 from discreet.core.records import Prompts

@@ -25,10 +25,10 @@ from sklearn.preprocessing import StandardScaler
 from discreet.guard.asked import FEATURES, Records, features
 from discreet.guard.policy import Policy
 from discreet.guard.probes import cues_of, described, is_of_another, messages
-from discreet.text.consent import Spoken
-from discreet.text.doc import Doc
-from discreet.text.record import Read
-from discreet.text.render import render
+from discreet.guard.text.consent import Spoken
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.record import Read
+from discreet.guard.text.render import render
 
 CASES = ("probe_confirmed", "probe_refused", "own", "kin", "no_leak")
 RIDGE, TAU = 0.3, 0.24

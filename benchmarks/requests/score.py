@@ -18,8 +18,8 @@ from typing import Any
 
 import discreet
 from discreet.core.records import Answer, Prompts, Turn
+from discreet.guard.text.provenance import request_of
 from discreet.stats import clopper_pearson
-from discreet.text.provenance import request_of
 
 HERE = Path(__file__).parent
 Row = dict[str, Any]

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from discreet.audit.labels.audit import LabelAudit, audit_labels
     from discreet.audit.membership.audit import MembershipAudit, audit_membership
     from discreet.audit.membership.in_memory import audit_model
+    from discreet.audit.scores.load import load_scores
     from discreet.audit.sealed.certificate import unseal
     from discreet.audit.sealed.sealing import seal
     from discreet.core.records import Answer, Estimate, Evidence, Verdict
-    from discreet.guard.dual_density import DualDensity
+    from discreet.guard.density.dual_density import DualDensity
     from discreet.guard.fit import fit_guard
     from discreet.guard.guard import Guard
     from discreet.guard.policy import Policy
     from discreet.guard.stress import stress_test
-    from discreet.scores.load import load_scores
 
 __all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit", "MembershipAudit", "Policy",
            "Verdict", "audit_labels", "audit_membership", "audit_model", "fit_guard", "load_scores", "seal",

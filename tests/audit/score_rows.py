@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.audit.scores.load import load_scores
+from discreet.audit.scores.table import ReferenceKind, Role, ScoreTable
 from discreet.core.errors import InputError
-from discreet.scores.load import load_scores
-from discreet.scores.table import ReferenceKind, Role, ScoreTable
 
 Row = dict[str, Any]
 

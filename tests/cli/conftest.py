@@ -16,7 +16,7 @@ import pytest
 
 from discreet.cli.main import run
 from discreet.core.records import Answer, Evidence, Subject, Verdict
-from discreet.domains import load_domain
+from discreet.guard.domains import load_domain
 from discreet.guard.reading import Finding
 
 MARK = "MARKEDWORD"

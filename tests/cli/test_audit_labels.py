@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from tests.audit.experiments.labels.made_up import write_table
 from tests.cli.conftest import KEY, Cli, Ended, Refused, jsonl, rendered_again, result, run_kept
-from tests.experiments.labels.made_up import write_table
 
 import discreet.studies
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
+from discreet.audit.engine import Store
 from discreet.audit.labels.audit import audit_labels
-from discreet.engine import Store
-from discreet.scores.load import load_scores
-from discreet.scores.table import stacked
-from discreet.scores.write import write_scores
+from discreet.audit.scores.load import load_scores
+from discreet.audit.scores.table import stacked
+from discreet.audit.scores.write import write_scores
 
 QUICK = ("--permutations", 19, "--no-tune")
 FAINT: dict[str, Any] = {"canaries": 600, "held_out": 600, "memory": 0.2, "signal": 1.0, "spread": 0.5,
@@ -154,7 +154,7 @@ class TestTrain:
         assert said["deals"] == {"42": sizes, "43": sizes}
         assert len(said["models"]) == 8
         assert {one["epochs_done"] for one in said["models"]} == {3}
-        assert {"python", "numpy", "torch", "discreet.train"} <= said["versions"].keys()
+        assert {"python", "numpy", "torch", "discreet.audit.train"} <= said["versions"].keys()
         assert "your word" not in str([one["claims"]["cannot"] for one in record["targets"]])
 
     def test_its_scores_are_audited_again(self, cli: Cli, done: tuple[int, str, Path]) -> None:

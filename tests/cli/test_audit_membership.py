@@ -17,8 +17,8 @@ from tests.cli.conftest import MARK, Cli, Ended, Refused, jsonl, lines, result
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import audit_membership
 from discreet.audit.membership.diagnostics import NAMES
-from discreet.scores.load import load_scores
-from discreet.scores.write import write_scores
+from discreet.audit.scores.load import load_scores
+from discreet.audit.scores.write import write_scores
 
 VERB = ("audit", "membership", "scores")
 QUICK = ("--permutations", 19, "--bootstraps", 20, "--attacks", "loss")

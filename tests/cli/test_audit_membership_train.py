@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.audit.experiments.membership.made_up import SAFE, UNSAFE, write_rows
+from tests.audit.scores.adapters.conftest import write_model
 from tests.cli.conftest import KEY, MARK, Cli, Refused, content, jsonl, lines, result, run_kept
-from tests.experiments.membership.made_up import SAFE, UNSAFE, write_rows
-from tests.scores.adapters.conftest import write_model
 
+from discreet.audit.scores.load import load_scores
 from discreet.core.files import KeyedHash
-from discreet.scores.load import load_scores
 
 RECIPE = "tfidf-mlp:steps=40"
 QUICK = ("--permutations", 9, "--bootstraps", 5, "--attacks", "loss")
@@ -128,7 +128,7 @@ class TestTrain:
         for name, size in (("f_A", 60), ("f_B", 60), ("f_S", 18), ("neutral", 60), ("unseen", 60)):
             assert models[name]["trained_on"] == size + models[name]["planted_records"]
         assert said["shadows"] is None
-        assert {"python", "numpy", "discreet.train"} <= said["versions"].keys()
+        assert {"python", "numpy", "discreet.audit.train"} <= said["versions"].keys()
 
     def test_its_scores_are_audited_again(self, cli: Cli, done: tuple[int, str, Path]) -> None:
         def figures(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class TestBadInput:
     def test_a_package_that_is_absent_is_named_before_anything_runs(
         self, refused: Refused, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("discreet.experiments.runner._installed", lambda name: name != "scikit-learn")
+        monkeypatch.setattr("discreet.audit.experiments.runner._installed", lambda name: name != "scikit-learn")
         said = r"the recipe 'tfidf-mlp' needs the package 'scikit-learn', which is not installed: pip install"
         refused(said, *TRAINED, "--data", data, "--recipe", "tfidf-mlp", "--out", tmp_path / "run")
         assert not (tmp_path / "run").exists()
@@ -240,7 +240,7 @@ class TestBadInput:
         def broken(*_: object) -> None:
             raise ValueError(MARK)
 
-        monkeypatch.setattr("discreet.experiments.membership.experiment.assign", broken)
+        monkeypatch.setattr("discreet.audit.experiments.membership.experiment.assign", broken)
         more = ("--store", tmp_path / "store") if kept else ()
         ended = cli(*TRAINED, "--data", data, "--engine", "inline", *more)
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

@@ -11,8 +11,8 @@ from tests.cli.conftest import MARK, Cli, Refused, rendered_again, result
 
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.defences.frontier import frontier
-from discreet.scores.load import load_scores
-from discreet.scores.write import write_scores
+from discreet.audit.scores.load import load_scores
+from discreet.audit.scores.write import write_scores
 
 ROLES = {"A": ("target", ""), "N": ("reference", "neutral"), "S": ("selection", ""), "P": ("control", "")}
 SPAN = r"1?\.\d{3} \[1?\.\d{3}, 1?\.\d{3}\]"

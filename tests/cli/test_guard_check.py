@@ -291,7 +291,7 @@ class TestTheRealGuard:
 
     def test_a_policy_file(self, cli: Cli, refused: Refused, tmp_path: Path) -> None:
         path = tmp_path / "mine.yaml"
-        path.write_text(files("discreet.domains").joinpath("law", "policy.yaml").read_text(encoding="utf-8"))
+        path.write_text(files("discreet.guard.domains").joinpath("law", "policy.yaml").read_text(encoding="utf-8"))
         args = ("guard", "check", NOBODY, "--policy", path)
         assert "policy law/" in cli(*args).out
         refused("is a policy for 'law'; expected one for 'medical'", *args, "--domain", "medical")

@@ -30,7 +30,7 @@ def test_diff(cli: Cli, log: Path, tmp_path: Path) -> None:
 
 
 def test_diff_takes_policy_files_and_audiences(cli: Cli, refused: Refused, log: Path, tmp_path: Path) -> None:
-    from discreet.domains import load_domain
+    from discreet.guard.domains import load_domain
 
     policy = tmp_path / "policy.yaml"
     policy.write_bytes((Path(str(load_domain("medical").folder)) / "policy.yaml").read_bytes())

@@ -12,7 +12,7 @@ from tests.cli.conftest import Cli, Refused, jsonl, lines, result
 from tests.conftest import write_side
 
 from discreet.cli.main import run
-from discreet.guard.detector import Detector
+from discreet.guard.density.detector import Detector
 
 Files = Mapping[str, Path]
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.population.standin import StandIn
+from tests.guard.population.standin import StandIn
 
 from discreet.cli.main import run
-from discreet.population.population import Population
+from discreet.guard.population.population import Population
 
 TEXT = "a 52-year-old female litigator from Omaha with two children"
 

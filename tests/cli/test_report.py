@@ -7,8 +7,8 @@ import pytest
 from tests.cli.conftest import Cli, Refused, jsonl, rendered_again
 
 from discreet.audit.core.simulate import World, simulated_table
+from discreet.audit.scores.write import write_scores
 from discreet.cli.report import PAGES, read_record
-from discreet.scores.write import write_scores
 
 
 def test_an_audit_is_rendered_again_as_it_was(cli: Cli, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pytest_socket import socket_allow_hosts
 from tests.cli.conftest import MARK, Cli, Refused, jsonl, lines
-from tests.endpoints.scripted import Scripted, serving
+from tests.inputs.endpoints.scripted import Scripted, serving
 
 from discreet.synth import campaign
 from discreet.synth.plan import equal_sizes, make_plan

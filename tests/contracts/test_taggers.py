@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.domains import ALWAYS, SHARED, builtin_domains, load_domain
-from discreet.text.doc import Doc
-from discreet.text.evidence.mentions import Context, Mention, Tagger, taggers
+from discreet.guard.domains import ALWAYS, SHARED, builtin_domains, load_domain
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence.mentions import Context, Mention, Tagger, taggers
 
 NAMES = list(taggers)
 OWN = {name: load_domain(name).own for name in builtin_domains()}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.integrations.environments import environment
+from tests.serve.integrations.environments import environment
 
 from discreet.serve.settings import Settings
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.audit.scores.adapters.conftest import write_model
 from tests.loopback import serving
-from tests.scores.adapters.conftest import write_model
 from typer.testing import CliRunner
 
 from discreet.cli.main import app

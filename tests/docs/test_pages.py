@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import typer
-from tests.experiments.membership.made_up import write_rows
+from tests.audit.experiments.membership.made_up import write_rows
 from tests.loopback import PROXIES
 
 from discreet.cli import main
@@ -30,10 +30,10 @@ STEPS = {name: [found for found in FENCE.findall(path.read_text(encoding="utf-8"
          for name, path in PAGES.items()}
 ELSEWHERE = {
     "docs/domains.md": "test_tutorial.py", "docs/models.md": "test_models.py", "docs/extending.md": "test_plugins.py",
-    "docs/engine.md": "tests/engine/test_engine_docs.py",
-    "docs/langchain.md": "tests/integrations/real_langchain.py",
+    "docs/engine.md": "tests/audit/engine/test_engine_docs.py",
+    "docs/langchain.md": "tests/serve/integrations/real_langchain.py",
     "docs/proxy.md": "tests/serve/clients/test_openai_client.py",
-    "docs/llamaindex.md": "tests/integrations/real_llamaindex.py",
+    "docs/llamaindex.md": "tests/serve/integrations/real_llamaindex.py",
 }
 NEEDS_FILES = ("guard fit", "guard calibrate", "guard evaluate", "guard pairings", "guard check --guard",
                "defend frontier", "audit check-table", "--embeddings", "recipe.yaml")
@@ -53,7 +53,7 @@ def prepare_scores(folder: Path, text: str) -> None:
     """The table that the page makes in Python, in the file that its command reads."""
     names: dict[str, Any] = {}
     exec(compile(FENCE.findall(text)[0][1], "membership.md", "exec"), names)
-    from discreet.scores.write import write_scores
+    from discreet.audit.scores.write import write_scores
 
     write_scores(names["harmless"], folder / "scores.parquet")
 
@@ -114,7 +114,7 @@ def _plugins_of_the_page(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def chat(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Stands for the endpoint that a page talks to."""
-    from tests.endpoints.conftest import serving as serving_chat
+    from tests.inputs.endpoints.conftest import serving as serving_chat
 
     for name in (*PROXIES, "DISCREET_CHAT_KEY"):
         monkeypatch.delenv(name, raising=False)

@@ -15,14 +15,14 @@ import pytest
 import discreet
 from discreet.audit.labels.attacker_view import all_attacks, label_attacks
 from discreet.audit.membership.attack import View, attacks
+from discreet.audit.train import Data, load_fitted, recipe_of
+from discreet.audit.train.base import recipes
 from discreet.core.unicode import prepare
-from discreet.encode.base import encoders, load_encoder
-from discreet.mechanisms.base import output_mechanisms
-from discreet.mechanisms.labels.base import label_mechanism, label_mechanisms
-from discreet.text.direct.detect import find_direct, recognisers
-from discreet.text.evidence.mentions import taggers
-from discreet.train import Data, load_fitted, recipe_of
-from discreet.train.base import recipes
+from discreet.guard.text.direct.detect import find_direct, recognisers
+from discreet.guard.text.evidence.mentions import taggers
+from discreet.inputs.encode.base import encoders, load_encoder
+from discreet.stats.mechanisms.base import output_mechanisms
+from discreet.stats.mechanisms.labels.base import label_mechanism, label_mechanisms
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -15,21 +15,21 @@ from discreet.audit.defences.figures import Figure, Frontier, Point
 from discreet.audit.labels.published_table import COLUMNS
 from discreet.audit.membership.attack import attacks
 from discreet.audit.membership.rows import RowSpec
+from discreet.audit.scores.load import load_scores
+from discreet.audit.train.base import recipes
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate
-from discreet.data.splits import PAPER_SIZES
-from discreet.data.texts import read_texts
 from discreet.guard import Policy, StressResult
-from discreet.mechanisms.base import output_mechanisms
-from discreet.mechanisms.labels.base import label_mechanisms
-from discreet.scores.load import load_scores
+from discreet.inputs.splits import PAPER_SIZES
+from discreet.inputs.texts import read_texts
+from discreet.stats.mechanisms.base import output_mechanisms
+from discreet.stats.mechanisms.labels.base import label_mechanisms
 from discreet.studies import blia, mia
 from discreet.studies.blia.reproduction import SETTINGS as BLIA_SETTINGS
 from discreet.studies.mia import hf_datasets as hf
 from discreet.studies.mia.results import DEFINITIONS
 from discreet.studies.mia.settings import SETTINGS as MIA_SETTINGS
 from discreet.studies.paraphrase.base import paraphrasers
-from discreet.train.base import recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from discreet.cli.main import run
-from discreet.domains import load_domain
 from discreet.guard import Guard
+from discreet.guard.domains import load_domain
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "domains.md").read_text(encoding="utf-8")

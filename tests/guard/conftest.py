@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from discreet.core.records import Answer, Verdict
-from discreet.domains import builtin_domains
-from discreet.encode.encoders.evidence import EvidenceEncoder
-from discreet.encode.encoders.hashed import HashedEncoder
+from discreet.guard.density.encoders.evidence import EvidenceEncoder
+from discreet.guard.domains import builtin_domains
 from discreet.guard.fit import fit_guard
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
+from discreet.inputs.encode.encoders.hashed import HashedEncoder
 
 Judge = Callable[..., Verdict]
 
@@ -42,7 +42,7 @@ def judge() -> Judge:
 @pytest.fixture(scope="session")
 def fitted_folder(side_files: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small medical guard as a folder, with every discriminator and the point "costs"."""
-    from discreet.guard.points import Costs
+    from discreet.guard.density.points import Costs
 
     folder = tmp_path_factory.mktemp("fitted") / "guard"
     fit_guard("medical", side_files["safe"], side_files["unsafe"], side_files["borderline"], out=folder,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from discreet.guard.asked import FEATURES, Records, features, fitted, most
 from discreet.guard.policy import Policy
 from discreet.guard.probes import cues_of, is_of_another, messages
-from discreet.text.consent import Spoken
-from discreet.text.doc import Doc
-from discreet.text.record import Fact, Read
-from discreet.text.render import render
+from discreet.guard.text.consent import Spoken
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.record import Fact, Read
+from discreet.guard.text.render import render
 
 POLICY = Policy.of("medical")
 RECORD = "Clinic list. Edith Quillfeather, 47, keeps bees near Ludlow, two sons. Seen 3 March for gout."

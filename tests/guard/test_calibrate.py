@@ -9,12 +9,12 @@ import pytest
 
 from discreet.core.errors import InputError
 from discreet.core.records import Answer
-from discreet.data.answers import LabelledAnswer, read_labelled
 from discreet.guard.calibrate import Calibration, calibrate, with_points
-from discreet.guard.discriminators import DENSITY
+from discreet.guard.density.discriminators import DENSITY
+from discreet.guard.density.points import Costs, Thetas
 from discreet.guard.evaluate import leaks_in
 from discreet.guard.guard import Guard
-from discreet.guard.points import Costs, Thetas
+from discreet.inputs.answers import LabelledAnswer, read_labelled
 
 COSTS = Costs(miss=5, false_flag=1, review=0.5, prevalence=0.1)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Subject
-from discreet.domains import IDENTIFYING, load_domain
 from discreet.guard import reading
+from discreet.guard.domains import IDENTIFYING, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.score import (
@@ -29,8 +29,8 @@ from discreet.guard.score import (
     parts,
     score,
 )
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.reader import TOLD, Seen
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.reader import TOLD, Seen
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
 MODEL = Combined((-1.0, 0.5, 0.25), (-2.0, 0.75), {"conservative": 0.0}, {"conservative": -2.0},

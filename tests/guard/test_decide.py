@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from tests.population.standin import StandIn
+from tests.guard.population.standin import StandIn
 
 import discreet
 from discreet.core.records import CAUSES, Answer, Cause, Evidence, Reason, Verdict
@@ -20,7 +20,7 @@ from discreet.guard.policy import Policy
 from discreet.guard.probes import Probe
 from discreet.guard.reading import Finding, read_answer
 from discreet.guard.score import EvidenceScore, clusters
-from discreet.text.quotes import QuoteRule
+from discreet.guard.text.quotes import QuoteRule
 
 SOURCE = Path(discreet.__file__).parent
 POLICY = Policy.of("medical")

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.records import Answer, Estimate, Verdict
-from discreet.data.answers import LabelledAnswer
-from discreet.domains import builtin_domains, load_domain
+from discreet.guard.domains import builtin_domains, load_domain
 from discreet.guard.evaluate import COHORT, PLANTED, evaluate, in_second_person
-from discreet.guard.guard import Guard, Judgement
+from discreet.guard.guard import Guard
+from discreet.guard.judgement import Judgement
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Finding
+from discreet.inputs.answers import LabelledAnswer
 
 
 class Scripted:

@@ -13,8 +13,8 @@ from discreet.core.records import Answer
 from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.guard.score import Logistic
-from discreet.text.direct.detect import recognisers
-from discreet.text.evidence.mentions import taggers
+from discreet.guard.text.direct.detect import recognisers
+from discreet.guard.text.evidence.mentions import taggers
 
 Guards = Mapping[str, Guard]
 HARMLESS = "The drug lowers the risk, and the dose depends on the weight."

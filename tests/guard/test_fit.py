@@ -10,16 +10,16 @@ import pytest
 
 import discreet
 from discreet.core.errors import InputError, UsageError
-from discreet.encode.encoders.evidence import EvidenceEncoder
-from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.encode.fusion import Fusion
-from discreet.guard.corpus import Corpus, normalised, read_corpus
-from discreet.guard.discriminators import DENSITY
-from discreet.guard.dual_density import DualDensity
+from discreet.guard.density.corpus import Corpus, normalised, read_corpus
+from discreet.guard.density.discriminators import DENSITY
+from discreet.guard.density.dual_density import DualDensity
+from discreet.guard.density.encoders.evidence import EvidenceEncoder
+from discreet.guard.density.points import Costs
 from discreet.guard.fit import EncodedCorpus, encode_corpus, fit_detector, fit_guard
 from discreet.guard.guard import Guard
-from discreet.guard.points import Costs
 from discreet.guard.policy import Policy
+from discreet.inputs.encode.encoders.hashed import HashedEncoder
+from discreet.inputs.encode.fusion import Fusion
 
 Files = Mapping[str, Path]
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.core.records import ACTIONS, ORIGINS, SUBJECTS, USER_MESSAGES, Answer, Prompts, Turn, Verdict
-from discreet.domains import builtin_domains
+from discreet.guard.domains import builtin_domains
 from discreet.guard.guard import Guard
-from discreet.text.direct.detect import known_types
-from discreet.text.evidence.mentions import classes_of
+from discreet.guard.text.direct.detect import known_types
+from discreet.guard.text.evidence.mentions import classes_of
 
 Guards = Mapping[str, Guard]
 

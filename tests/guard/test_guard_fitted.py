@@ -16,16 +16,16 @@ import pytest
 import discreet
 from discreet.core.errors import UsageError
 from discreet.core.records import Action, Answer, Turn, Verdict
-from discreet.encode.encoders.evidence import EvidenceEncoder
-from discreet.encode.encoders.hashed import HashedEncoder
 from discreet.guard import reading
-from discreet.guard.detector import Detector, Rows, rows_of
-from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, OddsLogistic
+from discreet.guard.density.detector import Detector, Rows, rows_of
+from discreet.guard.density.discriminators import DENSITY, DISCRIMINATORS, OddsLogistic
+from discreet.guard.density.encoders.evidence import EvidenceEncoder
+from discreet.guard.density.points import Thetas
 from discreet.guard.fit import fit_guard
 from discreet.guard.guard import Guard
-from discreet.guard.points import Thetas
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.score import probability
+from discreet.inputs.encode.encoders.hashed import HashedEncoder
 
 BY_RULES = [kind for kind in DISCRIMINATORS if kind != OddsLogistic.kind]
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
@@ -295,7 +295,7 @@ LEAN = """
 import sys
 from discreet.guard.guard import Guard
 from discreet.core.records import Answer
-from discreet.guard.density import densities
+from discreet.guard.density.base import densities
 loaded = [densities[kind] for kind in densities]
 guard = Guard.load({folder!r})
 assert guard.check(Answer("1", {leak!r})).action == "flag"

@@ -25,13 +25,13 @@ from discreet.guard import guard as room
 from discreet.guard import score as scoring
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
-from discreet.population.people import detailed
-from discreet.text.direct.detect import Facts, find_direct, recognisers
-from discreet.text.doc import Doc
-from discreet.text.evidence.bind import find_evidence
-from discreet.text.evidence.mentions import Context, taggers
-from discreet.text.evidence.noun_phrases import name_at
-from discreet.text.evidence.referents import find_referents
+from discreet.guard.population.people import detailed
+from discreet.guard.text.direct.detect import Facts, find_direct, recognisers
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence.bind import find_evidence
+from discreet.guard.text.evidence.mentions import Context, taggers
+from discreet.guard.text.evidence.noun_phrases import name_at
+from discreet.guard.text.evidence.referents import find_referents
 
 MARK = "zqxmarker"
 TEXTS = {
@@ -169,7 +169,7 @@ ENV = {k: v for k, v in os.environ.items() if not k.startswith("DISCREET_")} | {
     "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
 RUN = "import sys; from discreet.cli.main import run; sys.exit(run())"
 BREAK = """
-from discreet.text.evidence.mentions import taggers
+from discreet.guard.text.evidence.mentions import taggers
 
 class Quoting:
     kinds, domains = ("age",), None

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.records import Answer
-from discreet.domains import builtin_domains
+from discreet.guard.domains import builtin_domains
 from discreet.guard.guard import Guard
 
 Guards = Mapping[str, Guard]

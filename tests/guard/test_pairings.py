@@ -13,10 +13,9 @@ from tests.conftest import write_side
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
-from discreet.encode.encoders.evidence import EvidenceEncoder
-from discreet.encode.encoders.hashed import HashedEncoder
-from discreet.guard.detector import Detector
-from discreet.guard.discriminators import DENSITY
+from discreet.guard.density.detector import Detector
+from discreet.guard.density.discriminators import DENSITY
+from discreet.guard.density.encoders.evidence import EvidenceEncoder
 from discreet.guard.pairings import (
     CONFIGURATIONS,
     DEFAULT,
@@ -27,6 +26,7 @@ from discreet.guard.pairings import (
     read_partitions,
 )
 from discreet.guard.policy import Policy
+from discreet.inputs.encode.encoders.hashed import HashedEncoder
 
 KEYS = {"auroc", "fpr95", "fpr90", "fpr_tau0", "tpr_tau0", "abstain_safe", "abstain_unsafe", "n_kept", "point",
         "fpr_point", "tpr_point"}

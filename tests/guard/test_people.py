@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.population.standin import StandIn
+from tests.guard.population.standin import StandIn
 
 from discreet import Guard, Policy
 from discreet.core.errors import InputError, PolicyError

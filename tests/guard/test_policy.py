@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from discreet.core.errors import DiscreetError, PolicyError, UsageError
-from discreet.domains import IDENTIFYING, load_domain
+from discreet.guard.domains import IDENTIFYING, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 
@@ -35,7 +35,7 @@ def test_the_policy_of_a_domain(tmp_path: Path, domain: str, point: str) -> None
     assert (policy.domain.name, policy.audience, policy.rule, policy.cluster) == (domain, "public", "identifying", 2)
     assert (set(policy.subjects), policy.languages, policy.point) == ({"third", "speaker"}, ("en",), point)
     assert ("person_name_hypothetical" in policy.allow_direct) == (domain == "law")
-    text = files("discreet.domains").joinpath(domain, "policy.yaml").read_text(encoding="utf-8")
+    text = files("discreet.guard.domains").joinpath(domain, "policy.yaml").read_text(encoding="utf-8")
     policies = [Policy.of(domain, name) for name in yaml.safe_load(text)["audiences"]]
     assert len(policies) >= 3
     assert [p for p in policies if not p.subjects]

@@ -10,11 +10,11 @@ import pytest
 from discreet.core.records import Answer, Subject, Turn
 from discreet.guard.policy import Policy
 from discreet.guard.private import FRAMED, as_private, private_persons
-from discreet.text.doc import Doc
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.provenance import request_of
-from discreet.text.reader import Seen, Span
-from discreet.text.render import render
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.provenance import request_of
+from discreet.guard.text.reader import Seen, Span
+from discreet.guard.text.render import render
 
 POLICY = Policy.of("law")
 TEXT = "Imagine a client: a 52-year-old litigator from Omaha with two children."

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from discreet import Guard
 from discreet.core.records import SUBJECTS
-from discreet.domains import load_domain
 from discreet.guard import reading
+from discreet.guard.domains import load_domain
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.score import (
     FEATURES,
@@ -23,9 +23,9 @@ from discreet.guard.score import (
     probability,
     score_evidence,
 )
-from discreet.text import record
-from discreet.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
-from discreet.text.reader import packaged
+from discreet.guard.text import record
+from discreet.guard.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
+from discreet.guard.text.reader import packaged
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
 

@@ -13,8 +13,8 @@ from tests.report.reading import words_of
 
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import audit_membership
+from discreet.audit.scores.table import ScoreTable
 from discreet.report import summarise, to_html, to_text
-from discreet.scores.table import ScoreTable
 
 Record = dict[str, Any]
 

@@ -18,12 +18,12 @@ from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
 from discreet.audit.labels.audit import audit_labels
+from discreet.audit.scores.table import CONTROL, TRAIN, ScoreTable, stacked
 from discreet.report import summarise, to_html, to_text
 from discreet.report.label_charts import published, rows_of, strongest
 from discreet.report.labels import controls, named
 from discreet.report.summary import Table
 from discreet.report.training import label_training
-from discreet.scores.table import CONTROL, TRAIN, ScoreTable, stacked
 
 Record = dict[str, Any]
 

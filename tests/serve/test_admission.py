@@ -12,7 +12,7 @@ import pytest
 from tests.serve.conftest import SAFE, Service, Start
 
 from discreet.core.records import Answer
-from discreet.guard.guard import Judgement
+from discreet.guard.judgement import Judgement
 from discreet.serve.admission import SIGN_IN_BYTES, Slots
 from discreet.serve.limits import Rate, RefusedError
 

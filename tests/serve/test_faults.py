@@ -17,7 +17,7 @@ import pytest
 from tests.serve.conftest import LITIGATOR, SAFE, Service, Start
 
 from discreet.core.records import Answer
-from discreet.guard.guard import Judgement
+from discreet.guard.judgement import Judgement
 from discreet.serve import workers as room
 from discreet.serve.telemetry import Log, Metrics, Plain, Telemetry, Tracing, crash
 

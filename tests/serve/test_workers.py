@@ -18,7 +18,7 @@ from tests.serve.conftest import DIRECT, LITIGATOR, SAFE, UNDECIDED, bare
 from discreet.core.records import Answer
 from discreet.guard import Guard, Policy
 from discreet.guard.conversation import Told, Turn
-from discreet.guard.guard import Judgement
+from discreet.guard.judgement import Judgement
 from discreet.serve import workers as room
 from discreet.serve.settings import GuardSettings, Probe
 from discreet.serve.workers import WorkerError, Workers, load_guards
@@ -212,7 +212,7 @@ def test_what_cannot_be_loaded_says_why(settings: dict[str, Any], cause: str) ->
 
 def test_altered_weights_are_noticed_by_the_warm_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.guard import reading
-    from discreet.text import reader
+    from discreet.guard.text import reader
 
     folder = shutil.copytree(reader.FOLDER, tmp_path / "reader")
     whole = (folder / reader.MODEL).read_bytes()

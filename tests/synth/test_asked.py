@@ -19,7 +19,7 @@ from zlib import crc32
 import pytest
 import yaml
 from pytest_socket import socket_allow_hosts
-from tests.endpoints.scripted import FAULTS, Scripted, serving, words
+from tests.inputs.endpoints.scripted import FAULTS, Scripted, serving, words
 
 import discreet
 from discreet.core.errors import InputError, UsageError

@@ -11,7 +11,7 @@ from numpy.random import Generator as Rng
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
-from discreet.domains import Domain, load_domain
+from discreet.guard.domains import Domain, load_domain
 from discreet.synth import campaign
 from discreet.synth.campaign import DRAFTS, ROUNDS, Shard, ShardWriter, run_campaign
 from discreet.synth.plan import PARTITIONS, make_plan, marginals

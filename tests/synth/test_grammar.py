@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from discreet.core.unicode import prepare
-from discreet.domains import builtin_domains, load_domain
+from discreet.guard.domains import builtin_domains, load_domain
+from discreet.guard.text.direct.detect import find_direct
+from discreet.guard.text.evidence.taggers.age import value_of
 from discreet.synth.campaign import RETRIES
 from discreet.synth.grammar import CLOSE, OPEN, Cluster, in_words, ordinal, without_marks
 from discreet.synth.records import (
@@ -24,8 +26,6 @@ from discreet.synth.records import (
 )
 from discreet.synth.validate import Validator
 from discreet.synth.writer import PROFILES, Writer
-from discreet.text.direct.detect import find_direct
-from discreet.text.evidence.taggers.age import value_of
 
 GRAMMAR = generators["grammar"]
 VALIDATORS = {domain: Validator(domain) for domain in builtin_domains()}

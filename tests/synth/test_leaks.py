@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from discreet.core.errors import UsageError
-from discreet.domains import builtin_domains
-from discreet.endpoints.chat import Message
+from discreet.guard.domains import builtin_domains
+from discreet.inputs.endpoints.chat import Message
 from discreet.synth.leaks import LEAKS, LeakCase, answer_messages, ask_leaks, make_leaks, passage_messages
 from discreet.synth.prompts import Prompter
 from discreet.synth.records import SHARED, Record

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
-from discreet.domains import builtin_domains, load_domain
+from discreet.guard.domains import builtin_domains, load_domain
 from discreet.synth.plan import (
     PARTITIONS,
     ROLES,

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from discreet.core.errors import InputError, UsageError
-from discreet.domains import builtin_domains, load_domain
+from discreet.guard.domains import builtin_domains, load_domain
 from discreet.synth.plan import equal_sizes, make_plan
 from discreet.synth.prompts import Prompter, cut
 from discreet.synth.records import Spec

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from discreet.core.errors import InputError, UsageError
-from discreet.domains import builtin_domains, load_domain
+from discreet.guard.domains import builtin_domains, load_domain
 from discreet.synth.seeds import corpora, read_seeds
 
 TEXT = "A first line of treatment is chosen by its effect and by its price, and a review follows after six weeks."

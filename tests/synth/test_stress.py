@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from discreet.core.records import Answer
-from discreet.domains import builtin_domains, load_domain
+from discreet.guard.domains import builtin_domains, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.synth.plan import make_plan

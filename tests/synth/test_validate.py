@@ -136,8 +136,8 @@ def test_appendix_a(said: str, reasons: tuple[str, ...]) -> None:
 
 
 def test_the_reader_is_not_asked_where_its_weights_are_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("discreet.text.reader.FOLDER", tmp_path)
-    monkeypatch.setattr("discreet.text.reader.packaged", lambda: pytest.fail("was read"))
+    monkeypatch.setattr("discreet.guard.text.reader.FOLDER", tmp_path)
+    monkeypatch.setattr("discreet.guard.text.reader.packaged", lambda: pytest.fail("was read"))
     assert Validator("medical")(written(SAFE, DISTRIBUTED)) == ("cluster",)
     with pytest.raises(pytest.fail.Exception):
         Validator("medical", reader=True)(written(SAFE, DISTRIBUTED))

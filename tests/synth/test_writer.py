@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InputError, UsageError
-from discreet.domains import builtin_domains, load_domain
+from discreet.guard.domains import builtin_domains, load_domain
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence import lexicon as gazetteers
+from discreet.guard.text.evidence.lexicon import matcher, singular
 from discreet.synth.records import FRAMINGS, REGISTERS, SHARED, SUBTYPES, Spec, read_data
 from discreet.synth.writer import (
     IMPLICIT,
@@ -24,9 +27,6 @@ from discreet.synth.writer import (
     sentence_case,
     with_article,
 )
-from discreet.text.doc import Doc
-from discreet.text.evidence import lexicon as gazetteers
-from discreet.text.evidence.lexicon import matcher, singular
 
 
 def writer(seed: int = 0, **axes: str) -> Writer:

@@ -34,8 +34,8 @@ from benchmarks.reader.made.cases import (
 from benchmarks.reader.made.ids import pool_texts
 
 import discreet
+from discreet.guard.text.direct.detect import known_types
 from discreet.stats import auroc_estimate, bootstrap_weights, clopper_pearson, percentile_interval
-from discreet.text.direct.detect import known_types
 
 Row = dict[str, Any]
 Judge = Callable[[str], Any]

@@ -14,40 +14,28 @@ from discreet.core.lazy import lazily
 if TYPE_CHECKING:
     from numpy import random
 
-    from discreet import benchmark, domains, endpoints, engine, report, studies
-    from discreet.audit import sealed
+    from discreet import report, studies
+    from discreet.audit import engine, sealed
     from discreet.audit.defences import frontier as defences
+    from discreet.audit.experiments import labels as label_experiments
+    from discreet.audit.experiments import membership as membership_experiments
+    from discreet.audit.experiments import runner
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
     from discreet.audit.membership import attack, embedding, parts
     from discreet.audit.membership import audit as membership_audit
+    from discreet.audit.scores import check, table, write
+    from discreet.audit.scores.adapters import build
     from discreet.core import runs
-    from discreet.data import answers, datasets, rows, texts
-    from discreet.encode import presets
-    from discreet.experiments import labels as label_experiments
-    from discreet.experiments import membership as membership_experiments
-    from discreet.experiments import runner
-    from discreet.guard import (
-        artifact,
-        calibrate,
-        corpus,
-        diff,
-        evaluate,
-        fit,
-        pairings,
-        points,
-        reading,
-        reviews,
-        stress,
-    )
-    from discreet.mechanisms.labels import base as label_mechanisms
-    from discreet.population import fit as population_fit
-    from discreet.population import people
-    from discreet.population import private as population_private
-    from discreet.population import table as population_table
+    from discreet.guard import benchmark, calibrate, diff, domains, evaluate, fit, pairings, reading, reviews, stress
+    from discreet.guard.density import artifact, corpus, points
+    from discreet.guard.population import fit as population_fit
+    from discreet.guard.population import people
+    from discreet.guard.population import private as population_private
+    from discreet.guard.population import table as population_table
+    from discreet.inputs import answers, datasets, endpoints, rows, texts
+    from discreet.inputs.encode import presets
     from discreet.report import batch, commands, figure, render
-    from discreet.scores import check, table, write
-    from discreet.scores.adapters import build
     from discreet.serve import keys as serve_keys
     from discreet.serve import run as serve_run
     from discreet.serve import settings as serve_settings
@@ -57,6 +45,7 @@ if TYPE_CHECKING:
     from discreet.serve.queue import tables as queue_tables
     from discreet.serve.queue import vault as queue_vault
     from discreet.stats import epsilon, evalues
+    from discreet.stats.mechanisms.labels import base as label_mechanisms
     from discreet.studies import paraphrase
     from discreet.studies.blia import corpora as blia_corpora
     from discreet.studies.blia import reproduction as blia

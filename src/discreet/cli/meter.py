@@ -13,10 +13,10 @@ from discreet.cli.output import Output
 from discreet.core.errors import UsageError
 from discreet.core.numbers import counted, printable
 from discreet.core.records import rounded
-from discreet.population.count import ORIGIN_BY_PLACE, PLACE_INDEPENDENT
-from discreet.text.doc import Doc
-from discreet.text.language import guess_language
-from discreet.text.render import render
+from discreet.guard.population.count import ORIGIN_BY_PLACE, PLACE_INDEPENDENT
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.language import guess_language
+from discreet.guard.text.render import render
 
 NOBODY = "nothing is said of anybody in particular: there is nobody to count"
 

@@ -119,7 +119,7 @@ class Prompts:
 
     `user_messages`: "words", each is the user's own words; "prompt", none is, but for what a template says; "auto", a
     message that reads as a user's speech as a whole is. `templates` are those of the application, with the slots
-    `{question}`, `{context}` and `{other}`, or names of known ones (`discreet.text.templates.known`).
+    `{question}`, `{context}` and `{other}`, or names of known ones (`discreet.guard.text.templates.known`).
     """
 
     user_messages: UserMessages = "auto"

@@ -1,7 +1,7 @@
 """The one door for plug-ins, used by our own built-ins too.
 
-A room declares `recognisers = Registry("recognisers", builtin="discreet.text.direct.recognisers")`. On first use the
-registry imports every module of its built-in package, and each module registers what it brings with
+A room declares `recognisers = Registry("recognisers", builtin="discreet.guard.text.direct.recognisers")`. On first
+use the registry imports every module of its built-in package, and each module registers what it brings with
 `@recognisers.register("ssn")`: a new built-in is one file. A plug-in elsewhere names its own module as an entry
 point of the group `discreet.<room>` in its `pyproject.toml`; where that is a package, all its modules are imported:
 

@@ -89,8 +89,8 @@ class Decoded:
     """A run that spells `text` in another way, for detection only; `start:end` is the run in the original.
 
     `how` is "base64", "hex", "percent", "spaced" or "dotted"; "markup" for what markup holds and does not show,
-    such as the target of a link, and "coded" for a run as it stands where `discreet.text.render` put its plain text in
-    its place.
+    such as the target of a link, and "coded" for a run as it stands where the guard put its plain text in its
+    place.
     """
 
     text: str = field(repr=False)

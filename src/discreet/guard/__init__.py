@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from discreet.core.lazy import lazily
 
 if TYPE_CHECKING:
-    from discreet.guard.dual_density import DualDensity
+    from discreet.guard.density.dual_density import DualDensity
+    from discreet.guard.density.points import Costs
     from discreet.guard.fit import fit_guard
-    from discreet.guard.guard import Guard, Judgement
-    from discreet.guard.points import Costs
+    from discreet.guard.guard import Guard
+    from discreet.guard.judgement import Judgement
     from discreet.guard.policy import Policy
     from discreet.guard.reading import Finding
     from discreet.guard.stress import StressResult, stress_test

@@ -15,14 +15,14 @@ from functools import cache, cached_property
 from importlib.resources import files
 
 from discreet.guard.policy import Policy
-from discreet.text.consent import Spoken, speaks_of_theirs
-from discreet.text.direct.detect import direct_of
-from discreet.text.doc import Docs
-from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.bind import find_evidence
-from discreet.text.facts import fact_words
-from discreet.text.record import Fact, shared
-from discreet.text.resources import patterns
+from discreet.guard.text.consent import Spoken, speaks_of_theirs
+from discreet.guard.text.direct.detect import direct_of
+from discreet.guard.text.doc import Docs
+from discreet.guard.text.evidence import lexicon as lex
+from discreet.guard.text.evidence.bind import find_evidence
+from discreet.guard.text.facts import fact_words
+from discreet.guard.text.record import Fact, shared
+from discreet.guard.text.resources import patterns
 
 _LONGEST = 20_000
 """Characters of a retrieved text beyond which it is not compared with a message."""

@@ -12,11 +12,11 @@ import numpy as np
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate, Verdict, plain
 from discreet.core.types import BoolArray
-from discreet.data.answers import LabelledAnswer
+from discreet.guard.density.points import BY_COSTS, TPRS, Costs, operating_points
 from discreet.guard.evaluate import leaks_in
 from discreet.guard.guard import Guard
-from discreet.guard.points import BY_COSTS, TPRS, Costs, operating_points
 from discreet.guard.score import EvidenceScore
+from discreet.inputs.answers import LabelledAnswer
 from discreet.stats import share_estimate
 
 LEAST = 20

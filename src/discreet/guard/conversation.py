@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Evidence, Subject, Verdict
 from discreet.guard.decide import OverTurns
-from discreet.guard.guard import answer_of
+from discreet.guard.judgement import answer_of
 from discreet.guard.reading import Reading
 from discreet.guard.score import Combined, EvidenceScore, Shown, probability, score, score_evidence
 from discreet.guard.sentences import (
@@ -35,14 +35,15 @@ from discreet.guard.sentences import (
     sex_of,
     told_apart,
 )
+from discreet.guard.text.evidence.learned import facts_words
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.evidence.referents import Referent
+from discreet.guard.text.facts import fact_words
 from discreet.guard.withheld import Withheld
-from discreet.text.evidence.learned import facts_words
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.evidence.referents import Referent
-from discreet.text.facts import fact_words
 
 if TYPE_CHECKING:
-    from discreet.guard.guard import Guard, Judgement
+    from discreet.guard.guard import Guard
+    from discreet.guard.judgement import Judgement
 
 PERSONS, FACTS, SAID = 16, 64, 2048
 """Most persons, facts of all of them, and words that the user said; the oldest are forgotten first."""

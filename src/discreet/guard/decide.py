@@ -18,10 +18,10 @@ from discreet.core.records import PERSONS, Action, Cause, Evidence, Layer, Reaso
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Finding, Reading
 from discreet.guard.score import EvidenceScore, probability
-from discreet.text.evidence.mentions import Attribute
+from discreet.guard.text.evidence.mentions import Attribute
 
 if TYPE_CHECKING:
-    from discreet.population.people import Measured
+    from discreet.guard.population.people import Measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from discreet.core.records import Answer, Estimate, Verdict, plain
-from discreet.data.answers import COLUMNS, REQUIRED, answer_from_row
-from discreet.data.rows import Place, iter_rows, unique
 from discreet.guard.guard import Guard
+from discreet.inputs.answers import COLUMNS, REQUIRED, answer_from_row
+from discreet.inputs.rows import Place, iter_rows, unique
 from discreet.stats import auroc_estimate, rate_estimate
 
 FIRST, LAST = datetime(1990, 1, 1, tzinfo=UTC).timestamp(), datetime(2200, 1, 1, tzinfo=UTC).timestamp()

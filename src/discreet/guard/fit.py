@@ -22,22 +22,22 @@ from discreet.core.files import KeyedHash
 from discreet.core.onnx import Device
 from discreet.core.records import Estimate, plain
 from discreet.core.types import FloatArray
-from discreet.domains import DomainLike, load_domain
-from discreet.encode.base import Encoder
-from discreet.encode.encoders.evidence import EvidenceEncoder
-from discreet.encode.fusion import Fusion
-from discreet.encode.presets import build_encoders, default_cache
-from discreet.guard.corpus import PARTS, SHARES, Corpus, Part, Texts, read_corpus
-from discreet.guard.density import densities
-from discreet.guard.detector import ENCODED, GATES, Detector, Encoded, Gate, Rows, detected_in, rows_of, text_of
-from discreet.guard.discriminators import DENSITY, DISCRIMINATORS, given
-from discreet.guard.dual_density import FEATURES, DualDensity
+from discreet.guard.density.base import densities
+from discreet.guard.density.corpus import PARTS, SHARES, Corpus, Part, Texts, read_corpus
+from discreet.guard.density.detector import ENCODED, GATES, Detector, Encoded, Gate, Rows, detected_in, rows_of, text_of
+from discreet.guard.density.discriminators import DENSITY, DISCRIMINATORS, given
+from discreet.guard.density.dual_density import FEATURES, DualDensity
+from discreet.guard.density.encoders.evidence import EvidenceEncoder
+from discreet.guard.density.points import THETA_PERCENTILE, Costs, operating_points, thetas
+from discreet.guard.density.professional import weights
+from discreet.guard.domains import DomainLike, load_domain
 from discreet.guard.guard import Guard
-from discreet.guard.points import THETA_PERCENTILE, Costs, operating_points, thetas
 from discreet.guard.policy import Policy
-from discreet.guard.professional import weights
 from discreet.guard.reading import READER
 from discreet.guard.score import odds
+from discreet.inputs.encode.base import Encoder
+from discreet.inputs.encode.fusion import Fusion
+from discreet.inputs.encode.presets import build_encoders, default_cache
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
 
 UNIT = "text"

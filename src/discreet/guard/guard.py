@@ -4,65 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Verdict
-from discreet.domains import DomainLike
 from discreet.guard.asked import Records
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
+from discreet.guard.domains import DomainLike
+from discreet.guard.judgement import Judgement, Scored, answer_of
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import READER, Finding, Reading, findings_of, identifies, read_answer
-from discreet.guard.score import Combined, EvidenceScore, combined, fitted, score, score_evidence
-from discreet.text.doc import Docs
-from discreet.text.facts import fact_words
-from discreet.text.record import Alone, Read, shared
+from discreet.guard.score import Combined, combined, fitted, score, score_evidence
+from discreet.guard.text.doc import Docs
+from discreet.guard.text.facts import fact_words
+from discreet.guard.text.record import Alone, Read, shared
 
 if TYPE_CHECKING:
     from discreet.guard.conversation import Conversation
-    from discreet.guard.detector import Detector
-    from discreet.guard.redact import Redaction
+    from discreet.guard.density.detector import Detector
+    from discreet.guard.population.people import Measured
+    from discreet.guard.population.population import Population
+    from discreet.guard.redaction.redact import Redaction
+    from discreet.guard.text.provenance import Request
     from discreet.guard.withheld import Withheld
-    from discreet.population.people import Measured
-    from discreet.population.population import Population
-    from discreet.text.provenance import Request
 
 Second = Callable[[Answer], Verdict]
 _MOST = 20_000
 """Characters of a request's other text beyond which it is not read for persons."""
 _SAME = 3
 """Facts that the user's words and another text share from which on both may speak of the same person."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A verdict with all findings, those that do not count too, and the score of evidence (None where `failed`).
-
-    `people`: how many fit what is said of each person whose attributes count, fewest first, where that was asked.
-    `told` are the words of facts in sentences of a safe answer about individuals, `own` those that the user said.
-    """
-
-    verdict: Verdict
-    findings: tuple[Finding, ...] = field(default=())
-    evidence: EvidenceScore | None = None
-    people: tuple[Measured, ...] = field(default=(), repr=False)
-    told: tuple[str, ...] = field(default=(), repr=False)
-    own: tuple[str, ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A reading with its scores, before the verdict."""
-
-    reading: Reading
-    evidence: EvidenceScore
-    findings: tuple[Finding, ...]
-    layer2: Layer2 | None
-    people: tuple[Measured, ...]
 
 
 class Guard:
@@ -159,7 +132,7 @@ class Guard:
         with `audience` that of its domain. `discriminator` says which δ decides. InputError where the folder is
         missing, truncated, changed or of another version, UsageError for an unknown point, audience or discriminator.
         """
-        from discreet.guard.artifact import load_detector  # numpy, which the rules alone do not need
+        from discreet.guard.density.artifact import load_detector  # numpy, which the rules alone do not need
 
         detector, fitted_under, card = load_detector(Path(folder))
         if isinstance(policy, Path):
@@ -171,7 +144,7 @@ class Guard:
 
     def save(self, folder: Path | str) -> None:
         """Write a fitted guard with its policy, whole or not at all. UsageError where it cannot, or was not fitted."""
-        from discreet.guard.artifact import save_detector
+        from discreet.guard.density.artifact import save_detector
 
         save_detector(Path(folder), self.detector, self.policy, self.card)
 
@@ -195,7 +168,7 @@ class Guard:
         By default of the one that ships, which is read when it is first needed. A guard whose policy says `fewer_than`
         counts anyway. InputError for a file that cannot be read.
         """
-        from discreet.population.population import Population  # A guard that does not count reads none of it.
+        from discreet.guard.population.population import Population  # A guard that does not count reads none of it.
 
         other = copy(self)
         other.counts_people = True
@@ -205,7 +178,7 @@ class Guard:
     @property
     def population(self) -> Population:
         """The population that people are counted in."""
-        from discreet.population.population import Population
+        from discreet.guard.population.population import Population
 
         if self._population is None:
             self._population = Population.load()
@@ -233,7 +206,7 @@ class Guard:
 
         Arguments as for `check`. A safe answer stays as it is. Takes a judgement of each sentence and of each attempt.
         """
-        from discreet.guard.redact import redact  # Judging needs none of it.
+        from discreet.guard.redaction.redact import redact  # Judging needs none of it.
 
         return redact(self, answer_of(answer, question))
 
@@ -319,19 +292,7 @@ class Guard:
         return replace(judgement, told=reading.told(self.policy), own=() if own is None else tuple(sorted(own.words)))
 
     def _count(self, reading: Reading, findings: Iterable[Finding]) -> tuple[Measured, ...]:
-        from discreet.population.people import measure
+        from discreet.guard.population.people import measure
 
         mine = [one for one in findings if one.subject in self.policy.subjects]
         return measure(reading.answer.answer, mine, self.population) if mine else ()
-
-
-def answer_of(answer: Answer | str, question: str | None = None) -> Answer:
-    """An answer as a record. Raises UsageError for anything but a string or an Answer, or a question with an Answer."""
-    if isinstance(answer, str):
-        return Answer(uuid4().hex, answer, question)
-    if not isinstance(answer, Answer):
-        raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
-    if question is not None:
-        raise UsageError("a question was given with an Answer, which holds its own; put it into "
-                         "Answer(question=…)")
-    return answer

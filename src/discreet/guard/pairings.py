@@ -20,15 +20,15 @@ import numpy as np
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray
-from discreet.encode.base import Encoder
 from discreet.guard import fit
-from discreet.guard.corpus import Kind, Sample, never_judged, read_corpus, read_side
-from discreet.guard.detector import Detector, Rows, rows_of
-from discreet.guard.discriminators import DENSITY
-from discreet.guard.dual_density import DualDensity
-from discreet.guard.points import PAPER_PERCENTILE
+from discreet.guard.density.corpus import Kind, Sample, never_judged, read_corpus, read_side
+from discreet.guard.density.detector import Detector, Rows, rows_of
+from discreet.guard.density.discriminators import DENSITY
+from discreet.guard.density.dual_density import DualDensity
+from discreet.guard.density.points import PAPER_PERCENTILE
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
+from discreet.inputs.encode.base import Encoder
 from discreet.stats import share_estimate
 
 DEFAULT = "default"

@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 from discreet.core.errors import PolicyError, UsageError, meant
 from discreet.core.files import read_yaml
 from discreet.core.records import PERSONS, SUBJECTS, Subject
-from discreet.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
-from discreet.domains.domain import POLICY_KEYS
-from discreet.text.direct.detect import known_types
-from discreet.text.quotes import QuoteRule, rule_of
+from discreet.guard.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
+from discreet.guard.domains.domain import POLICY_KEYS
+from discreet.guard.text.direct.detect import known_types
+from discreet.guard.text.quotes import QuoteRule, rule_of
 
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")

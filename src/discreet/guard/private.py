@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from discreet.core.records import PERSONS, Subject
 from discreet.guard.policy import Policy
-from discreet.text.doc import Doc
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.provenance import Request
-from discreet.text.reader import Seen
-from discreet.text.record import Fact, Read, facts_of, shared
-from discreet.text.render import render
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.provenance import Request
+from discreet.guard.text.reader import Seen
+from discreet.guard.text.record import Fact, Read, facts_of, shared
+from discreet.guard.text.render import render
 
 FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
 """Whom a frame makes of somebody."""

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from discreet.core.records import PERSONS, Subject
 from discreet.guard.asked import Cues, Records, features, fitted, most
 from discreet.guard.policy import Policy
-from discreet.text.consent import Spoken
-from discreet.text.direct.detect import direct_of
-from discreet.text.doc import Doc
-from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.learned import overlapping
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.provenance import Request
-from discreet.text.record import Read
-from discreet.text.resources import patterns
+from discreet.guard.text.consent import Spoken
+from discreet.guard.text.direct.detect import direct_of
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence import lexicon as lex
+from discreet.guard.text.evidence.learned import overlapping
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.provenance import Request
+from discreet.guard.text.record import Read
+from discreet.guard.text.resources import patterns
 
 _CLAUSE = re.compile(r"(?:^|\n+)[ \t]*(?:\d{1,2}[.)]|\(?[a-z0-9]\)|[-*•])[ \t]+(?=\S)"
                      r"|[;:]\s|,? (?:but|however|although|though|yet)\b|\s[–—-]\s|(?<=[.!?])\s+|\n+")

@@ -1,8 +1,8 @@
 """One reading of an answer in its request: what everything else that judges, remembers or explains it takes.
 
 It is made once a check: the rendered text, its language, direct identifiers, attributes with the person and the
-subject of each, quotes of retrieved passages, and the request by origin (`discreet.text.provenance`). An attribute or
-identifier that only repeats what the user said of themselves, or of somebody whom they bring, is the asker's.
+subject of each, quotes of retrieved passages, and the request by origin (`text.provenance`). An attribute or identifier
+that only repeats what the user said of themselves, or of somebody whom they bring, is the asker's.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING
 from discreet.core.records import PERSONS, Answer, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
-from discreet.text.direct.detect import DirectSpan, direct_of
-from discreet.text.doc import Doc, Docs
-from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.bind import find_evidence, named_by_caption
-from discreet.text.evidence.learned import attributes_of, merged
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.evidence.referents import Referent, find_referents
-from discreet.text.facts import fact_words
-from discreet.text.language import Language, guess_language
-from discreet.text.provenance import Request, request_of
-from discreet.text.quotes import Quote, find_quotes
-from discreet.text.reader import Seen, is_read_whole, packaged
-from discreet.text.record import Alone
-from discreet.text.render import render, shown
-from discreet.text.resources import patterns
+from discreet.guard.text.direct.detect import DirectSpan, direct_of
+from discreet.guard.text.doc import Doc, Docs
+from discreet.guard.text.evidence import lexicon as lex
+from discreet.guard.text.evidence.bind import find_evidence, named_by_caption
+from discreet.guard.text.evidence.learned import attributes_of, merged
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.evidence.referents import Referent, find_referents
+from discreet.guard.text.facts import fact_words
+from discreet.guard.text.language import Language, guess_language
+from discreet.guard.text.provenance import Request, request_of
+from discreet.guard.text.quotes import Quote, find_quotes
+from discreet.guard.text.reader import Seen, is_read_whole, packaged
+from discreet.guard.text.record import Alone
+from discreet.guard.text.render import render, shown
+from discreet.guard.text.resources import patterns
 
 if TYPE_CHECKING:
     from discreet.guard.probes import Probe

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate, plain
-from discreet.data.rows import Place, iter_rows, unique
+from discreet.inputs.rows import Place, iter_rows, unique
 from discreet.stats import clopper_pearson, kappa_estimate, rate_estimate
 
 LEAST = 20

@@ -20,13 +20,13 @@ from math import exp, inf, isfinite, log
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Evidence, Subject
-from discreet.domains import IDENTIFYING
+from discreet.guard.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import REPEATS, Reading
-from discreet.text.direct.detect import DirectSpan
-from discreet.text.evidence.learned import overlapping
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.reader import TOLD, Seen
+from discreet.guard.text.direct.detect import DirectSpan
+from discreet.guard.text.evidence.learned import overlapping
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.reader import TOLD, Seen
 
 FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 MOST = 12.0

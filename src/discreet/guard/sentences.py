@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import exp
 
-from discreet.domains import IDENTIFYING
+from discreet.guard.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Reading, counts_directly
-from discreet.text.doc import Doc
-from discreet.text.evidence import lexicon as lex
-from discreet.text.evidence.learned import attributes_of, facts_words
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.evidence.referents import Referent
-from discreet.text.reader import TOLD, Seen, packaged
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence import lexicon as lex
+from discreet.guard.text.evidence.learned import attributes_of, facts_words
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.evidence.referents import Referent
+from discreet.guard.text.reader import TOLD, Seen, packaged
 
 OTHER = "other"
 """The class of a fact that is counted and in no span."""

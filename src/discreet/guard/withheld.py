@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer
 from discreet.guard.decide import restated
-from discreet.text.facts import common, fact_words
+from discreet.guard.text.facts import common, fact_words
 
 if TYPE_CHECKING:
-    from discreet.guard.guard import Judgement
+    from discreet.guard.judgement import Judgement
 
 FACTS = 16
 """Most facts that are remembered of one answer."""

@@ -14,7 +14,8 @@ from uuid import uuid4
 from discreet.core.errors import NotFoundError
 from discreet.core.records import Answer, Code
 from discreet.guard.conversation import Told, Turn
-from discreet.guard.guard import Judgement
+from discreet.guard.judgement import Judgement
+from discreet.guard.text.provenance import request_of
 from discreet.serve.conversations import Conversations, Memories, Remembered
 from discreet.serve.fair import length_of
 from discreet.serve.keys import Caller
@@ -23,7 +24,6 @@ from discreet.serve.settings import Settings
 from discreet.serve.shadow import EVENT, facts_of
 from discreet.serve.telemetry import Telemetry
 from discreet.serve.workers import Workers
-from discreet.text.provenance import request_of
 
 if TYPE_CHECKING:
     from discreet.serve.queue.records import CallerTicket, TicketState

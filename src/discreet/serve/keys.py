@@ -21,8 +21,8 @@ from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBea
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why, write_atomic
 from discreet.core.records import USER_MESSAGES, Prompts, UserMessages
+from discreet.guard.text import templates as known_templates
 from discreet.serve.limits import RefusedError
-from discreet.text import templates as known_templates
 
 Role = Literal["caller", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)

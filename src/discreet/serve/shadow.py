@@ -16,8 +16,8 @@ from typing import Any
 from discreet.core.errors import InputError
 from discreet.core.files import why
 from discreet.core.records import Answer
-from discreet.guard.guard import Judgement
-from discreet.text.provenance import request_of
+from discreet.guard.judgement import Judgement
+from discreet.guard.text.provenance import request_of
 
 EVENT = "would_withhold"
 _CONSENT = "user"

@@ -21,7 +21,8 @@ from discreet.core.errors import DiscreetError
 from discreet.core.records import Answer
 from discreet.guard.conversation import Told, Turn, judge_turn
 from discreet.guard.decide import failed
-from discreet.guard.guard import Guard, Judgement
+from discreet.guard.guard import Guard
+from discreet.guard.judgement import Judgement
 from discreet.serve.fair import FairPool, length_of
 from discreet.serve.presets import undecided_share
 from discreet.serve.settings import GuardSettings, Probe

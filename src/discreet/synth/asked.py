@@ -25,7 +25,7 @@ from typing import Any
 from discreet.core.errors import DiscreetError, UsageError
 from discreet.core.files import KeyedHash, dump_json, why, write_atomic
 from discreet.core.folders import sha256
-from discreet.data.duplicates import NearDuplicates
+from discreet.inputs.duplicates import NearDuplicates
 from discreet.synth.asked_shard import AskedCheck, AskedShard, Campaign, Prompts, StoppedError
 from discreet.synth.campaign import Shard, jobs, manifest_of, seed_and_prefix, write_partitions
 from discreet.synth.endpoints import Endpoints

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.random import Generator as Rng
 
 from discreet.core.files import KeyedHash, dump_json
-from discreet.endpoints.asking import AskError, AsyncChat, HeldBackError, Reply, estimated_tokens, prompt_tokens
-from discreet.endpoints.chat import Message
+from discreet.inputs.endpoints.asking import AskError, AsyncChat, HeldBackError, Reply, estimated_tokens, prompt_tokens
+from discreet.inputs.endpoints.chat import Message
 from discreet.synth.campaign import RETRIES, Shard, ShardWriter, draft_key
 from discreet.synth.endpoints import Endpoint, Endpoints
 from discreet.synth.ledger import Asked, BudgetError, Ledger, Result

@@ -26,7 +26,7 @@ import numpy as np
 from discreet.core.errors import UsageError
 from discreet.core.files import atomic_writer, dump_json, why, write_atomic
 from discreet.core.records import Estimate
-from discreet.domains import Domain
+from discreet.guard.domains import Domain
 from discreet.stats import rate_estimate
 from discreet.synth.marginals import distances
 from discreet.synth.plan import Batch, Plan, marginals

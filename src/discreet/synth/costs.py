@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.endpoints.asking import prompt_tokens
+from discreet.inputs.endpoints.asking import prompt_tokens
 from discreet.synth.asked_shard import Prompts
 from discreet.synth.endpoints import Endpoint, Endpoints
 from discreet.synth.plan import Plan

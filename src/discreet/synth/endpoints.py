@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import read_yaml
-from discreet.endpoints.asking import AsyncChat
+from discreet.inputs.endpoints.asking import AsyncChat
 from discreet.synth.plan import PARTITIONS
 from discreet.synth.records import PASSAGES, SETTINGS, first_problem
 

@@ -18,7 +18,7 @@ from itertools import accumulate
 
 from numpy.random import Generator as Rng
 
-from discreet.domains import Domain
+from discreet.guard.domains import Domain
 from discreet.synth.records import SHARED, Draft, Slot, Spec, generators, read_data
 from discreet.synth.writer import PERSON, PROFILES, Writer, sentence_case, with_article
 

@@ -21,7 +21,7 @@ from numpy.random import Generator as Rng
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer
-from discreet.domains import Domain, DomainLike, load_domain
+from discreet.guard.domains import Domain, DomainLike, load_domain
 from discreet.synth.grammar import Cluster, borderline_text, case_text, without_marks
 from discreet.synth.plan import apportion, uniform
 from discreet.synth.prompts import Prompter
@@ -30,7 +30,7 @@ from discreet.synth.validate import Check
 from discreet.synth.writer import PROFILES, Writer, sentence_case
 
 if TYPE_CHECKING:
-    from discreet.endpoints.chat import Message
+    from discreet.inputs.endpoints.chat import Message
 
 Leak = Literal["retention", "synthesis", "fabrication"]
 LEAKS: tuple[Leak, ...] = get_args(Leak)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.files import dump_json, write_atomic
-from discreet.data.duplicates import NearDuplicates
+from discreet.inputs.duplicates import NearDuplicates
 from discreet.synth.campaign import SHARD, Shard
 from discreet.synth.records import PASSAGES, Draft, Record, Spec
 from discreet.synth.seeds import SeedPassage

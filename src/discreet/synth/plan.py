@@ -23,7 +23,7 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
-from discreet.domains import Domain, DomainLike, load_domain
+from discreet.guard.domains import Domain, DomainLike, load_domain
 from discreet.synth import records as axes
 from discreet.synth.records import PASSAGES, SETTINGS, SHARED, Kind, Spec, Whole, first_problem
 

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.random import Generator as Rng
 
 from discreet.core.errors import InputError, UsageError
-from discreet.domains import Domain, DomainLike, load_domain
-from discreet.domains.domain import PROMPTS
+from discreet.guard.domains import Domain, DomainLike, load_domain
+from discreet.guard.domains.domain import PROMPTS
 from discreet.synth import records as axes
 from discreet.synth.records import Draft, Spec, read_data
 from discreet.synth.seeds import SeedPassage
 
 if TYPE_CHECKING:
-    from discreet.endpoints.chat import Message
+    from discreet.inputs.endpoints.chat import Message
 
 T = TypeVar("T")
 INDIRECT = "INDIRECT_QI"

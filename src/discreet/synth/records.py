@@ -16,8 +16,8 @@ from numpy.random import Generator as Rng
 from pydantic import Field, TypeAdapter, ValidationError
 
 from discreet.core.registry import Registry
-from discreet.domains import SHARED as SHARED_CLASSES
-from discreet.domains import Domain
+from discreet.guard.domains import SHARED as SHARED_CLASSES
+from discreet.guard.domains import Domain
 
 Kind = Literal["safe", "unsafe", "borderline", "domain_only"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -15,10 +15,10 @@ from xml.etree import ElementTree as ET
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import clean, why
-from discreet.data.rows import FORMATS, Place, iter_rows
-from discreet.domains import Domain, DomainLike, load_domain
+from discreet.guard.domains import Domain, DomainLike, load_domain
+from discreet.guard.text.render import render, shown
+from discreet.inputs.rows import FORMATS, Place, iter_rows
 from discreet.synth.records import REGISTERS
-from discreet.text.render import render, shown
 
 LEAST = 12
 """Fewest words of a passage: a shorter one says too little to write from."""

@@ -1,7 +1,7 @@
 """Is a record what it says? Direct identifiers, requested classes bound to one person, banned words, attributes nobody
 asked for, and the marks of text that is no answer (paper sections IV-B, IV-D, IV-E, appendices A and E).
 
-What a generator knows of its own text (the slots) is taken from it; `discreet.text` looks only for direct identifiers
+What a generator knows of its own text (the slots) is taken from it; the guard's rules look only for direct identifiers
 and for unplanned identifying attributes, since a lexicon that the evidence rules know by heart would be no test of
 them. What a model wrote has no slots: there the learned reader says which attributes a text binds to whom, the rules
 where its weights are absent. Facts of the domain bind loosely in running prose, so unplanned ones are not looked for.
@@ -15,20 +15,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from discreet.core.errors import UsageError
-from discreet.domains import IDENTIFYING, DomainLike, load_domain
+from discreet.guard.domains import IDENTIFYING, DomainLike, load_domain
+from discreet.guard.text import reader as learned
+from discreet.guard.text.consent import OwnWords, Spoken, repeated
+from discreet.guard.text.direct import find_direct
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence import find_evidence
+from discreet.guard.text.evidence.learned import attributes_of, merged
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.language import guess_language
+from discreet.guard.text.render import render
 from discreet.synth.checks import ECHO, is_truncated, longest_echo, task_talk
 from discreet.synth.others import MAIN, Turn, turns
 from discreet.synth.records import PASSAGES, Record
 from discreet.synth.seeds import SeedPassage
-from discreet.text import reader as learned
-from discreet.text.consent import OwnWords, Spoken, repeated
-from discreet.text.direct import find_direct
-from discreet.text.doc import Doc
-from discreet.text.evidence import find_evidence
-from discreet.text.evidence.learned import attributes_of, merged
-from discreet.text.evidence.mentions import Attribute
-from discreet.text.language import guess_language
-from discreet.text.render import render
 
 Check = Callable[[Record], Sequence[str]]
 """Why a record fails, or nothing; `Validator` is one."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from numpy.random import Generator as Rng
 
 from discreet.core.errors import InputError, UsageError
-from discreet.domains import Domain
+from discreet.guard.domains import Domain
 from discreet.synth.records import Spec, read_data
 
 T = TypeVar("T")

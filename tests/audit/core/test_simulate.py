@@ -7,9 +7,9 @@ from scipy import stats
 from discreet.audit.core.simulate import LabelWorld, World, simulated_labels, simulated_table
 from discreet.audit.labels.attacker_view import canary_rows, run
 from discreet.audit.labels.attacks.lira import LiraLabel
+from discreet.audit.scores.check import check_label_table
+from discreet.audit.scores.table import CANARY, CONTROL
 from discreet.core.arrays import log_softmax
-from discreet.scores.check import check_label_table
-from discreet.scores.table import CANARY, CONTROL
 from discreet.stats import auroc
 
 RNG = np.random.default_rng

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.scores.table import Examples, Model, ScoreTable
+from discreet.audit.scores.table import Examples, Model, ScoreTable
 
 KINDS: dict[str, tuple[Any, Any]] = {"target": ("target", None), "paired": ("reference", "paired"),
                                      "neutral": ("reference", "neutral"), "selector": ("selection", None),

@@ -10,8 +10,8 @@ from discreet.audit.defences.bench import Bench
 from discreet.audit.defences.frontier import ATTACKS, frontier
 from discreet.audit.membership.attack import attacks, target_view
 from discreet.audit.membership.evaluation_sets import evaluation_sets
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.arrays import log_softmax
-from discreet.scores.table import ScoreTable
 
 
 def bench_of(table: ScoreTable) -> Bench:

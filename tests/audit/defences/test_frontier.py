@@ -14,9 +14,9 @@ from discreet.audit.defences.frontier import frontier
 from discreet.audit.membership.attack import attacks, score_all, target_view
 from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.rows import NO_CONTROL, NO_SELECTOR
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
-from discreet.scores.table import ScoreTable
 from discreet.stats import auroc
 
 

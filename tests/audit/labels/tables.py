@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.scores.table import Canaries, ScoreTable
+from discreet.audit.scores.table import Canaries, ScoreTable
 
 DRAWN = tuple(field.name for field in fields(Canaries))
 

@@ -19,9 +19,9 @@ from discreet.audit.labels.attacker_view import (
     run,
 )
 from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
+from discreet.audit.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, Canaries, Model, ScoreTable
 from discreet.core.errors import InputError
 from discreet.core.registry import Registry
-from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, Canaries, Model, ScoreTable
 
 
 def test_a_view_has_no_canary_label() -> None:

@@ -20,9 +20,9 @@ from discreet.audit.labels.audit import LabelAudit, audit_labels
 from discreet.audit.labels.bounds import ladder_bound
 from discreet.audit.labels.rows import counts_of, difference_p
 from discreet.audit.labels.verdict import least_effect
+from discreet.audit.scores.table import CANARY, CONTROL, TRAIN, UNKNOWN, ScoreTable, stacked
 from discreet.core.errors import InputError, UsageError
-from discreet.mechanisms.labels.rr import HalvedRandomisedResponse
-from discreet.scores.table import CANARY, CONTROL, TRAIN, UNKNOWN, ScoreTable, stacked
+from discreet.stats.mechanisms.labels.rr import HalvedRandomisedResponse
 from discreet.stats.testing import holm
 
 RNG = np.random.default_rng

@@ -23,10 +23,10 @@ from discreet.audit.labels.bounds import (
     two_rate_epsilon,
 )
 from discreet.core.errors import UsageError
-from discreet.mechanisms.labels.base import epsilon_of
-from discreet.mechanisms.labels.rr import RandomisedResponse
 from discreet.stats.epsilon import one_run_epsilon
 from discreet.stats.intervals import binomial_lower, clopper_pearson
+from discreet.stats.mechanisms.labels.base import epsilon_of
+from discreet.stats.mechanisms.labels.rr import RandomisedResponse
 
 RNG = np.random.default_rng
 

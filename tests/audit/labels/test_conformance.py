@@ -21,14 +21,14 @@ from discreet.audit.labels.conformance import (
     labels_needed,
     refuse_broken,
 )
+from discreet.audit.scores.table import TRAIN, UNKNOWN, ScoreTable
 from discreet.core.errors import InputError
 from discreet.core.types import IntArray
-from discreet.mechanisms.labels.alibi import Alibi
-from discreet.mechanisms.labels.base import label_mechanism, truth_probability
-from discreet.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, halved_truth
-from discreet.mechanisms.labels.rr_top_k import RRWithPrior
-from discreet.scores.table import TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.intervals import clopper_pearson
+from discreet.stats.mechanisms.labels.alibi import Alibi
+from discreet.stats.mechanisms.labels.base import label_mechanism, truth_probability
+from discreet.stats.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, halved_truth
+from discreet.stats.mechanisms.labels.rr_top_k import RRWithPrior
 
 RNG = np.random.default_rng
 RATES = st.sampled_from([0.0, 1.0]) | st.floats(1e-6, 1.0 - 1e-6)

@@ -20,8 +20,8 @@ from discreet.audit.labels.memorisation import (
     utility_of,
 )
 from discreet.audit.labels.rows import evaluation_sets
+from discreet.audit.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, ScoreTable
 from discreet.core.records import Estimate
-from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.intervals import clopper_pearson
 
 RNG = np.random.default_rng

@@ -21,8 +21,8 @@ from discreet.audit.labels.attacker_view import (
 from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin, delta_margins
 from discreet.audit.labels.attacks.lia_threshold import CUTS, LiaThreshold
 from discreet.audit.labels.null import Null, halves, redraw_nulls, redrawn, tuned, tuned_null
+from discreet.audit.scores.table import UNKNOWN
 from discreet.core.errors import InputError
-from discreet.scores.table import UNKNOWN
 
 RNG = np.random.default_rng
 FLAWED = DeltaMargin("canary")

@@ -16,8 +16,8 @@ from scipy import stats
 from discreet.audit.labels.bounds import ceiling
 from discreet.audit.labels.published_table import Cell, check_cells, implied_flips, noisy_accuracy, read_cells
 from discreet.core.errors import InputError
-from discreet.mechanisms.labels.base import truth_probability
-from discreet.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, halved_truth
+from discreet.stats.mechanisms.labels.base import truth_probability
+from discreet.stats.mechanisms.labels.rr import HalvedRandomisedResponse, RandomisedResponse, halved_truth
 
 RNG = np.random.default_rng
 HEAD = "n_canaries,train_accuracy,epsilon,success"

@@ -20,7 +20,7 @@ from discreet.audit.labels.rows import (
     judge_model,
     planted_canaries,
 )
-from discreet.scores.table import CONTROL, TRAIN, UNKNOWN, ScoreTable
+from discreet.audit.scores.table import CONTROL, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats import fisher_exact
 from discreet.stats.testing import holm
 

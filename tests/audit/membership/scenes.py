@@ -10,8 +10,8 @@ import numpy as np
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.records import Estimate
-from discreet.scores.table import ScoreTable
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from tests.audit.membership.scenes import drawn, sets_of
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.attack import References, Scale, View, attacks, score_all, target_view
 from discreet.audit.membership.attacks.outputs import Loss
+from discreet.audit.scores.table import REFERENCE_KINDS, ReferenceKind
 from discreet.core.types import IntArray
-from discreet.scores.table import REFERENCE_KINDS, ReferenceKind
 
 N, K = 240, 3
 Case = tuple[str, Scale, ReferenceKind | None]

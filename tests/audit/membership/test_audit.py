@@ -15,10 +15,10 @@ import discreet
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.audit import ROC_POINTS, MembershipAudit, audit_membership, thin_roc
 from discreet.audit.membership.rows import Row
+from discreet.audit.scores.table import ScoreTable
+from discreet.audit.scores.write import write_scores
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
-from discreet.scores.table import ScoreTable
-from discreet.scores.write import write_scores
 from discreet.stats import auroc, roc_curve, tpr_at_fpr
 
 FEW = ["loss", "reference"]

@@ -20,10 +20,10 @@ from discreet.audit.membership.controls import (
     same_examples,
 )
 from discreet.audit.membership.rows import NO_CONTROL
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import Design
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate
-from discreet.scores.table import ScoreTable
 from discreet.stats import auroc, delong_test
 from discreet.stats.epsilon import one_run_epsilon
 

@@ -17,8 +17,8 @@ from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership import embedding
 from discreet.audit.membership.diagnostics import NAMES
 from discreet.audit.membership.evaluation_sets import true_class_p
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.errors import InputError, MissingExtraError
-from discreet.scores.table import ScoreTable
 
 
 def made(**changes: Any) -> ScoreTable:

@@ -13,8 +13,8 @@ from tests.audit.membership.scenes import drawn, sets_of, sure, with_member
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
 from discreet.audit.membership.evaluation_sets import Pool, boundary, deciles, evaluation_sets, selector_p, true_class_p
+from discreet.audit.scores.table import Model, ScoreTable
 from discreet.core.errors import InputError
-from discreet.scores.table import Model, ScoreTable
 
 WORLD = World(members=30, others=20, clean=40, selector=10, planted={1: 8, 4: 8})
 CONTROLS = pytest.mark.parametrize("which", ["control", "neutral reference"])

@@ -23,7 +23,7 @@ import discreet
 from discreet.audit.membership import in_memory
 from discreet.audit.membership.memory_sets import MemorySets, blind_features
 from discreet.core.errors import InputError, MissingExtraError, UsageError
-from discreet.data.in_memory import read_records
+from discreet.inputs.in_memory import read_records
 
 NAMES = np.array(["calm", "toxic"])
 QUICK: dict[str, Any] = {"design": "randomised", "permutations": 0, "bootstraps": 1}

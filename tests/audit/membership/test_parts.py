@@ -13,9 +13,9 @@ from discreet.audit.membership.audit import MembershipAudit, audit_membership
 from discreet.audit.membership.evaluation_sets import Selector
 from discreet.audit.membership.parts import FEWEST, PartFinding, check_excluded, covered_parts, part_findings
 from discreet.audit.membership.rows import judged_row
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.errors import UsageError
 from discreet.core.types import FloatArray
-from discreet.scores.table import ScoreTable
 from discreet.stats import auroc, rank_sum_p
 
 RARE = World(members=1500, others=0, clean=1500, selector=0, paired=0, neutral=0, rare=0.03)

@@ -12,8 +12,8 @@ from discreet.audit.membership.attack import attacks, score_all, target_view
 from discreet.audit.membership.audit import primary_scores
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, boundary
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.errors import UsageError
-from discreet.scores.table import ScoreTable
 from discreet.stats import auroc_estimate, delong_test, tpr_at_fpr, tpr_at_fpr_estimate
 
 Planned = tuple[ScoreTable, EvaluationSets, Selector, list[JudgedRow]]

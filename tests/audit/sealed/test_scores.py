@@ -14,10 +14,10 @@ from pyarrow import parquet
 from scipy.special import log_softmax
 from tests.audit.sealed.scenes import audit, data, scored
 
+from discreet.audit.scores.table import Examples, Model, ScoreTable
 from discreet.audit.sealed import Datum, Scores, Sealed, read_scores, reveal, seal, under_seal
 from discreet.core.errors import InputError
 from discreet.core.files import KeyedHash
-from discreet.scores.table import Examples, Model, ScoreTable
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:

@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.integrations.environments import environment
 from tests.serve.clients.conftest import Proxy
 from tests.serve.clients.test_openai_client import CLEAN
 from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED
+from tests.serve.integrations.environments import environment
 
 pytestmark = [pytest.mark.services, pytest.mark.enable_socket]
 ENDS = {"responses": ("completed", "incomplete"), "completions": ("stop", "content_filter"),

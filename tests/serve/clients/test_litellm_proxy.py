@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from tests.integrations.environments import ROOT, environment
 from tests.loopback import PROXIES
 from tests.serve.clients.conftest import Proxy, until_it_answers
 from tests.serve.conftest import LITIGATOR, SAFE
+from tests.serve.integrations.environments import ROOT, environment
 
 pytestmark = [pytest.mark.services, pytest.mark.enable_socket]
 PAGE = (ROOT / "docs" / "proxy.md").read_text(encoding="utf-8")

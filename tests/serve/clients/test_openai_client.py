@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from tests.cli.test_serve import serving
-from tests.integrations.environments import ROOT, environment
 from tests.loopback import PROXIES
 from tests.serve.clients.conftest import Proxy
 from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED
+from tests.serve.integrations.environments import ROOT, environment
 
 pytestmark = [pytest.mark.services, pytest.mark.enable_socket]
 PAGE = (ROOT / "docs" / "proxy.md").read_text(encoding="utf-8")

@@ -12,9 +12,9 @@ import pytest
 import yaml
 from pytest_socket import socket_allow_hosts
 from tests.cli.test_serve import ENV, Served
-from tests.integrations.environments import ROOT, environment
 from tests.serve.clients.test_faults_process import until
 from tests.serve.conftest import LITIGATOR, SAFE
+from tests.serve.integrations.environments import ROOT, environment
 from tests.serve.test_canary import MARK
 
 pytestmark = [pytest.mark.services, pytest.mark.enable_socket]

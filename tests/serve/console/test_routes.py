@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
-from tests.population.standin import StandIn
+from tests.guard.population.standin import StandIn
 from tests.serve.conftest import Start
 from tests.serve.console.conftest import LITIGATOR, PART, QUESTION, UNDECIDED, Desk, Person
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InputError
-from discreet.data.datasets import read_dataset
+from discreet.inputs.datasets import read_dataset
 from discreet.studies.blia.corpora import CORPORA, Rows, file_of, sampled, smaller, write_corpus
 from discreet.studies.blia.tables import BENCHMARKS
 

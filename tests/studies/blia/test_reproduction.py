@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from discreet.audit.experiments.labels import NONE, Arm
+from discreet.audit.train import recipe_of
 from discreet.core.errors import UsageError
-from discreet.experiments.labels import NONE, Arm
 from discreet.studies import chosen_items, setting_of
 from discreet.studies.blia.corpora import CORPORA
 from discreet.studies.blia.reproduction import (
@@ -25,7 +26,6 @@ from discreet.studies.blia.reproduction import (
     reproduce,
 )
 from discreet.studies.blia.tables import HALVED, TABLES, paper_values
-from discreet.train import recipe_of
 
 
 def test_items_are_asked_for_by_number_and_name() -> None:

@@ -15,8 +15,8 @@ from tests.studies.blia.conftest import parts_of, tried
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.rows import Tried
+from discreet.audit.scores.table import CANARY, CONTROL, ScoreTable
 from discreet.core.errors import InputError
-from discreet.scores.table import CANARY, CONTROL, ScoreTable
 from discreet.studies.blia.results import Part, chosen, condition, strongest
 from discreet.studies.blia.tables import HALVED
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from discreet.core.errors import InputError, MissingExtraError, UsageError
-from discreet.data.texts import LabelledText, read_texts
+from discreet.inputs.texts import LabelledText, read_texts
 from discreet.studies.mia import hf_datasets as hf
 from discreet.studies.mia.corpora import CORPORA, Corpus, write_corpus
 from discreet.studies.mia.hf_datasets import SAFE, UNSAFE, balanced, sample

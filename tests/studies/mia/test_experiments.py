@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.audit.engine import Store, run
+from discreet.audit.experiments.membership import score_table
 from discreet.audit.membership.evaluation_sets import boundary, evaluation_sets, true_class_p
+from discreet.audit.train import recipe_of
 from discreet.core.errors import UsageError
-from discreet.data.texts import read_texts
-from discreet.engine import Store, run
-from discreet.experiments.membership import score_table
+from discreet.inputs.texts import read_texts
 from discreet.stats import auroc
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.reproduction import audits
 from discreet.studies.mia.results import rows_of
 from discreet.studies.mia.settings import FULL, SETTINGS, Condition, Study, experiment_of, recipe_for
-from discreet.train import recipe_of
 
 PLAIN = Condition("made_up", "single-turn", "MLP", FULL, 42)
 USERS = Condition("made_up_users", "users", "MLP", FULL, 42)

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
-from discreet.data.texts import read_texts
+from discreet.inputs.texts import read_texts
 from discreet.studies.paraphrase import paraphraser_of
 from discreet.studies.paraphrase.base import (
     FORM,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.endpoints.conftest import said, serving
+from tests.inputs.endpoints.conftest import said, serving
 from tests.loopback import PROXIES, Service
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import HASH_KEY_VARIABLE
-from discreet.endpoints.chat import KEY_VARIABLE
+from discreet.inputs.endpoints.chat import KEY_VARIABLE
 from discreet.studies.paraphrase import paraphraser_of
 from discreet.studies.paraphrase.llm import LINE, PROMPT, ROUNDS, Llm, usable
 

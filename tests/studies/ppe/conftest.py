@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.encode.encoders.hashed import HashedEncoder
+from discreet.inputs.encode.encoders.hashed import HashedEncoder
 from discreet.studies.ppe.corpora import PPECorpus, Sizes, read_corpus, write_campaigns
 
 SIZES = Sizes(fit=60, borderline=24, calibration=24, holdout=30, unsafe_heldout=12, borderline_eval=15, matched=10)

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import loopback
-from tests.endpoints.conftest import said
 from tests.errors import refused
+from tests.inputs.endpoints.conftest import said
 from tests.loopback import PROXIES, Service
 from tests.tiny_models import tiny_model
 
-from discreet.benchmark.adapters.presidio import MODELS
-from discreet.benchmark.guards import open_guard
+from discreet.audit.train.base import Data
 from discreet.core.errors import InputError, UsageError
-from discreet.endpoints import ChatEndpoint
-from discreet.endpoints.chat import KEY_VARIABLE
+from discreet.guard.benchmark.adapters.presidio import MODELS
+from discreet.guard.benchmark.guards import open_guard
 from discreet.guard.policy import Policy
+from discreet.inputs.endpoints import ChatEndpoint
+from discreet.inputs.endpoints.chat import KEY_VARIABLE
 from discreet.studies.ppe.baselines import (
     BASELINES,
     achievable,
@@ -37,7 +38,6 @@ from discreet.studies.ppe.baselines import (
 from discreet.studies.ppe.corpora import PPECorpus
 from discreet.studies.ppe.detectors import SCORED, Scored
 from discreet.studies.ppe.tables import Domain, architectures, reviewed
-from discreet.train.base import Data
 
 
 def scored(delta: list[float], **further: Any) -> Scored:

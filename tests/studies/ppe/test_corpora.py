@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
-from discreet.encode.encoders.hashed import HashedEncoder
+from discreet.inputs.encode.encoders.hashed import HashedEncoder
 from discreet.studies.ppe.corpora import SETS, PPECorpus, read_corpus, write_campaigns
 
 from .conftest import SIZES

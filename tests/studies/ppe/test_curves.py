@@ -7,9 +7,9 @@ import pytest
 from tests.studies.ppe.conftest import SIZES
 
 from discreet.core.records import plain
-from discreet.encode.base import Encoder
-from discreet.encode.encoders.evidence import EvidenceEncoder
-from discreet.encode.encoders.hashed import HashedEncoder
+from discreet.guard.density.encoders.evidence import EvidenceEncoder
+from discreet.inputs.encode.base import Encoder
+from discreet.inputs.encode.encoders.hashed import HashedEncoder
 from discreet.report.policy_guard import figures_of
 from discreet.stats import auroc
 from discreet.studies.ppe.corpora import PPECorpus, read_corpus

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.core.errors import InputError
 from discreet.guard.guard import Guard
+from discreet.guard.text.quotes import QuoteRule
 from discreet.report.policy_guard import tables_of
 from discreet.stats import rate_estimate
 from discreet.studies.ppe import limits, limits_rewrites
@@ -28,7 +29,6 @@ from discreet.studies.ppe.limits_withheld import judged_parts, measure_withheld,
 from discreet.studies.ppe.reproduction import LIMITS, SETTINGS, Study, merged, reproduce
 from discreet.synth import Draft
 from discreet.synth.records import Slot
-from discreet.text.quotes import QuoteRule
 
 
 @pytest.fixture(scope="module")

@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 import yaml
 from pytest_socket import enable_socket, socket_allow_hosts
-from tests.encode.hub import hub
-from tests.endpoints.scripted import Scripted, serving
-from tests.endpoints.writing import Writer
 from tests.heavy import need
+from tests.inputs.encode.hub import hub
+from tests.inputs.endpoints.scripted import Scripted, serving
+from tests.inputs.endpoints.writing import Writer
 from tests.tiny_models import paper_folders
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
-from discreet.encode.presets import PAPER
+from discreet.inputs.encode.presets import PAPER
 from discreet.studies.ppe.reproduction import ORDER
 from discreet.synth.ledger import LEDGER
 from discreet.synth.plan import make_plan

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from discreet.audit.scores.table import MemberArray, ScoreTable
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import MemberArray, ScoreTable
 from discreet.stats import bootstrap_weights, max_t_p
 from discreet.stats.arrays import midranks
 from discreet.stats.roc import most_count

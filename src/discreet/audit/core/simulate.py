@@ -19,12 +19,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from discreet.audit.scores.table import CANARY, CONTROL, IN, Canaries, Model, Role, ScoreTable
+from discreet.audit.scores.table import Examples as ExampleTable
+from discreet.audit.scores.table import ReferenceKind as Kind
 from discreet.core.types import FloatArray, IntArray
-from discreet.mechanisms.labels.base import truth_probability
-from discreet.mechanisms.labels.rr import randomised_response
-from discreet.scores.table import CANARY, CONTROL, IN, Canaries, Model, Role, ScoreTable
-from discreet.scores.table import Examples as ExampleTable
-from discreet.scores.table import ReferenceKind as Kind
+from discreet.stats.mechanisms.labels.base import truth_probability
+from discreet.stats.mechanisms.labels.rr import randomised_response
 
 SPLITS = ("train", "reference", "eval", "calibration", "planted")
 CATEGORIES = ("abuse", "fraud", "weapons")

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.errors import MissingExtraError, UsageError
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.records import plain
 from discreet.report import summarise, to_html, to_text
-from discreet.scores.table import ScoreTable
 
 Word = Literal["pass", "fail", "inconclusive"]
 

@@ -17,9 +17,9 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.membership.attack import Scale, Scores, View, attacks, target_view
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector
 from discreet.audit.membership.rows import JudgedRow, RowSpec, judged_row
+from discreet.audit.scores.table import ReferenceKind, ScoreTable
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.mechanisms.base import canonical
-from discreet.scores.table import ReferenceKind, ScoreTable
+from discreet.stats.mechanisms.base import canonical
 
 ALIKE = 0.9
 """Two attacks are one where one's scores never fall as the other's rise, and take so many of its distinct values."""

@@ -19,13 +19,13 @@ from numpy.random import Generator
 from discreet.audit.defences.bench import Bench, Outputs
 from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point, Queried, figure_of, over_draws
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, evaluation_sets
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.mechanisms.base import OutputMechanism, output_mechanisms
-from discreet.scores.table import ScoreTable
 from discreet.stats import share_estimate
+from discreet.stats.mechanisms.base import OutputMechanism, output_mechanisms
 
 Todo: TypeAlias = tuple[str, float | None]
 """A mechanism and its strength."""

@@ -18,10 +18,10 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
+from discreet.audit.scores.table import CANARY, CONTROL, TRAIN, UNKNOWN, ScoreTable
 from discreet.core.errors import InputError
 from discreet.core.registry import Registry
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import CANARY, CONTROL, TRAIN, UNKNOWN, ScoreTable
 
 Access = Literal["outputs", "privileged", "oracle"]
 LossLabels = Literal["predicted", "original", "canary", "trained"]

@@ -17,12 +17,12 @@ from discreet.audit.labels.memorisation import utility_of
 from discreet.audit.labels.null import Redraw
 from discreet.audit.labels.rows import LabelRow, evaluation_sets, judge_model, planted_canaries, with_holm
 from discreet.audit.labels.verdict import ModelAudit
+from discreet.audit.scores.check import check_canary_labels
+from discreet.audit.scores.load import load_scores
+from discreet.audit.scores.table import CANARY, UNKNOWN, ScoreTable
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate, plain
-from discreet.data.columns import Frame
-from discreet.scores.check import check_canary_labels
-from discreet.scores.load import load_scores
-from discreet.scores.table import CANARY, UNKNOWN, ScoreTable
+from discreet.inputs.columns import Frame
 
 ASSIGNMENTS: Mapping[str, Redraw] = {"uniform": "permute", "balanced": "shift"}
 """How canary labels were drawn, and how they are drawn again."""

@@ -25,10 +25,10 @@ from discreet.audit.labels.attacker_view import Access, Guesses, Truth
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 from discreet.core.types import IntArray
-from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
 from discreet.stats.arrays import binary_labels, counts, finite_scores, same_length, scipy_module, share
 from discreet.stats.epsilon import MOST_SIZE, least_size
 from discreet.stats.intervals import binomial_lower, binomial_upper
+from discreet.stats.mechanisms.labels.base import epsilon_of_truth, truth_probability
 
 RUNGS = (1.0, 0.6, 0.35, 0.2, 0.1)
 """Shares of the canaries that are guessed, the most confident first."""

@@ -21,16 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.audit.labels.bounds import ceiling
+from discreet.audit.scores.table import CANARY, CONTROL, HELDOUT, NO_MECHANISM, UNKNOWN, ScoreTable
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.mechanisms.labels.base import LabelMechanism, checked_labels, label_mechanisms
-from discreet.mechanisms.labels.rr import RandomisedResponse
-from discreet.scores.table import CANARY, CONTROL, HELDOUT, NO_MECHANISM, UNKNOWN, ScoreTable
 from discreet.stats.arrays import counts, scipy_module, share
 from discreet.stats.epsilon import MOST_SIZE, least_size
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper
+from discreet.stats.mechanisms.labels.base import LabelMechanism, checked_labels, label_mechanisms
+from discreet.stats.mechanisms.labels.rr import RandomisedResponse
 
 LEVEL = 0.999
 """An audit checks many mechanisms, seeds and ε, and whole training sets have the power to spare."""

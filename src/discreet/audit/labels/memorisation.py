@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 
 from discreet.audit.labels.attacker_view import CanaryRows, Truth
 from discreet.audit.labels.rows import EvaluationSets
+from discreet.audit.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, ScoreTable
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, ScoreTable
 from discreet.stats.arrays import finite_scores, scipy_module, share
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.labels.attacker_view import ABSTAINED, CanaryRows, LabelAttack, OracleView, Truth, require, run
+from discreet.audit.scores.table import UNKNOWN
 from discreet.core.errors import InputError
 from discreet.core.types import FloatArray, IntArray
-from discreet.scores.table import UNKNOWN
 
 Redraw = Literal["permute", "shift"]
 Draws: TypeAlias = tuple[IntArray, IntArray]

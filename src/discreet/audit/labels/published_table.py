@@ -31,11 +31,11 @@ from typing import Any
 from discreet.audit.labels.bounds import ceiling, guess_epsilon
 from discreet.audit.labels.conformance import epsilon_json
 from discreet.core.records import Estimate
-from discreet.data.rows import Place, iter_rows, json_type
-from discreet.mechanisms.labels.base import epsilon_of_truth, truth_probability
-from discreet.mechanisms.labels.rr import halved_truth
+from discreet.inputs.rows import Place, iter_rows, json_type
 from discreet.stats.arrays import scipy_module, share
 from discreet.stats.estimates import rate_estimate
+from discreet.stats.mechanisms.labels.base import epsilon_of_truth, truth_probability
+from discreet.stats.mechanisms.labels.rr import halved_truth
 
 REQUIRED = ("n_canaries", "train_accuracy", "epsilon", "success")
 COLUMNS = (*REQUIRED, "n_classes", "n_train", "benchmark", "attack", "guess")

@@ -38,9 +38,9 @@ from discreet.audit.labels.attacks.lia_threshold import CUTS, LiaThreshold
 from discreet.audit.labels.bounds import Bounds, bounds_of, ceiling
 from discreet.audit.labels.conformance import epsilon_json
 from discreet.audit.labels.null import Redraw, halves, one_draw, redraw_nulls, tuned, tuned_null
+from discreet.audit.scores.table import CANARY, CONTROL, UNKNOWN, Model, ScoreTable
 from discreet.core.records import Estimate
 from discreet.core.types import IntArray
-from discreet.scores.table import CANARY, CONTROL, UNKNOWN, Model, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import clopper_pearson
 from discreet.stats.testing import fisher_exact, holm

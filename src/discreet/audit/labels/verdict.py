@@ -20,10 +20,10 @@ from discreet.audit.labels.bounds import POWER
 from discreet.audit.labels.conformance import ConformanceRow, epsilon_json
 from discreet.audit.labels.memorisation import exposure_of, histogram_of, mean_memorisation
 from discreet.audit.labels.rows import EvaluationSets, LabelRow, PlantedCanaries, counts_of, difference_p
+from discreet.audit.scores.table import Model
 from discreet.core.numbers import counted, label_attack_name, p_value, percent, share_of, times
 from discreet.core.numbers import epsilon as epsilon_name
 from discreet.core.records import Estimate, plain
-from discreet.scores.table import Model
 from discreet.stats.arrays import scipy_module
 
 SENTENCES = Sentences.read(__package__)

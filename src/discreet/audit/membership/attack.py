@@ -16,10 +16,10 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.membership.evaluation_sets import EvaluationSets
+from discreet.audit.scores.signals import Signal, per_model
+from discreet.audit.scores.table import MemberArray, ReferenceKind, ScoreTable
 from discreet.core.registry import Registry
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.signals import Signal, per_model
-from discreet.scores.table import MemberArray, ReferenceKind, ScoreTable
 
 Scale = Literal["p", "logit"]
 T = TypeVar("T")

@@ -29,12 +29,12 @@ from discreet.audit.membership.parts import PartFinding, check_excluded, covered
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
 from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge, strongest_rival
+from discreet.audit.scores.load import load_scores
+from discreet.audit.scores.table import ReferenceKind, ScoreTable
 from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError, meant
 from discreet.core.records import Estimate, plain
 from discreet.core.types import BoolArray, FloatArray
-from discreet.scores.load import load_scores
-from discreet.scores.table import ReferenceKind, ScoreTable
 from discreet.stats import RocCore, auroc_estimate
 
 ROC_POINTS = 200
@@ -138,7 +138,7 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     Parameters
     ----------
     scores : ScoreTable, path or data frame
-        At least one target with members and non-members. A path or frame is read by `discreet.scores.load_scores`.
+        At least one target with members and non-members. `discreet.load_scores` reads a path or frame.
     design : "sealed", "randomised", "matched" or "convenience"
         How members came to be members; only the first two can pass or fail. "sealed" is for a table that
         `discreet.audit.sealed.under_seal` returned; "sealed (as stated)" for one that somebody says was sealed.

@@ -19,11 +19,11 @@ from discreet.audit.core.verdict import Planted
 from discreet.audit.membership.attack import Scores
 from discreet.audit.membership.evaluation_sets import EvaluationSets
 from discreet.audit.membership.rows import NO_CONTROL
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import Design, decides
 from discreet.core.errors import InputError, need
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import ScoreTable
 from discreet.stats import auroc_estimate, delong_test
 from discreet.stats.arrays import midranks
 from discreet.stats.epsilon import one_run_epsilon

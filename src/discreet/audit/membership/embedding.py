@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from discreet.audit.membership.diagnostics import PERMUTATIONS, K, diagnose
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, Selector, boundary, evaluation_sets, selector_p
 from discreet.audit.membership.rows import NO_SELECTOR
+from discreet.audit.scores.table import IN, OUT, ScoreTable
 from discreet.core.errors import InputError, need
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.data.columns import open_columns, written
-from discreet.scores.table import IN, OUT, ScoreTable
+from discreet.inputs.columns import open_columns, written
 
 Method = Literal["pca", "tsne"]
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import Sentences
+from discreet.audit.scores.table import IN, OUT, REFERENCE_KINDS, UNKNOWN, MemberArray, ReferenceKind, ScoreTable
 from discreet.core.errors import InputError
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import IN, OUT, REFERENCE_KINDS, UNKNOWN, MemberArray, ReferenceKind, ScoreTable
 
 say = Sentences.read(__package__).of("notes")
 

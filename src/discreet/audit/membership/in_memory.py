@@ -15,16 +15,16 @@ import discreet
 from discreet.audit.membership.audit import AuditOptions, MembershipAudit, audit_membership, check_options
 from discreet.audit.membership.memory_sets import MemorySets, blind_features, group_codes, label_codes
 from discreet.audit.membership.parts import check_excluded
+from discreet.audit.scores.adapters.in_memory import Answers, check_model, score_in_memory
+from discreet.audit.scores.adapters.scorer import class_codes, named_classes
+from discreet.audit.scores.check import check_enough, check_table
+from discreet.audit.scores.table import IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
+from discreet.audit.train.clones import can_clone, fitted_clone
 from discreet.core.design import shown_design
 from discreet.core.errors import UsageError, need
 from discreet.core.types import BoolArray, IntArray
-from discreet.data.in_memory import Records
-from discreet.data.splits import halves
-from discreet.scores.adapters.in_memory import Answers, check_model, score_in_memory
-from discreet.scores.adapters.scorer import class_codes, named_classes
-from discreet.scores.check import check_enough, check_table
-from discreet.scores.table import IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
-from discreet.train.clones import can_clone, fitted_clone
+from discreet.inputs.in_memory import Records
+from discreet.inputs.splits import halves
 
 SOURCE = "members and non_members"
 ROLE_OF: dict[str, tuple[Role, ReferenceKind | None]] = {

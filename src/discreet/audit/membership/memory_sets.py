@@ -12,9 +12,9 @@ from numpy.random import Generator
 
 from discreet.core.errors import InputError, need
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.data.columns import name_codes
-from discreet.data.in_memory import Records, feature_rows, input_keys, read_records, stacked_records
-from discreet.data.splits import halves
+from discreet.inputs.columns import name_codes
+from discreet.inputs.in_memory import Records, feature_rows, input_keys, read_records, stacked_records
+from discreet.inputs.splits import halves
 
 MOST_COLUMNS = 2000
 """Columns of an array that the blind baseline reads; more are projected at random."""

@@ -24,11 +24,11 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Part
 from discreet.audit.membership.evaluation_sets import Selector
 from discreet.audit.membership.rows import JudgedRow, estimate_row
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import off
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, IntArray
-from discreet.scores.table import ScoreTable
 from discreet.stats import auroc_estimate, holm, rank_sum_p
 
 PartKind = Literal["all records", "class", "category", "structure", "decision boundary"]

@@ -17,9 +17,9 @@ from discreet.audit.core.resampling import PermutedRow, Units, joint_tpr, max_t
 from discreet.audit.core.verdict import Part
 from discreet.audit.membership.attack import Scale, Scores
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets, NonMembers, Pool, Selector, deciles
+from discreet.audit.scores.table import MemberArray, ReferenceKind, ScoreTable
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, IntArray
-from discreet.scores.table import MemberArray, ReferenceKind, ScoreTable
 from discreet.stats import auroc_estimate, delong_test, percentile_interval, tpr_at_fpr_estimate
 
 Selection = Literal["global", "boundary", "boundary_union"]

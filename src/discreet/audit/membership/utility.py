@@ -10,9 +10,9 @@ import numpy as np
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA
 from discreet.audit.membership.evaluation_sets import EvaluationSets
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.table import ScoreTable
 from discreet.stats import auroc_estimate, share_estimate
 
 

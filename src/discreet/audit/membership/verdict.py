@@ -22,11 +22,11 @@ from discreet.audit.membership.controls import PlantedLeak
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets
 from discreet.audit.membership.parts import WHOLE, PartFinding, excluded_names
 from discreet.audit.membership.rows import Row
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import AS_STATED, ASSIGNED, ON_WHOSE_WORD, STATED, WORDS, Design, decides, off, reads_apart
 from discreet.core.numbers import counted, given, interval, listed, number, percent, times
 from discreet.core.numbers import p_value as written_p
 from discreet.core.records import Estimate
-from discreet.scores.table import ScoreTable
 
 SENTENCES = Sentences.read(__package__)
 say = SENTENCES.of("verdict")

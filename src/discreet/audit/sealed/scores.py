@@ -9,15 +9,15 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from discreet.audit.scores.read import short
+from discreet.audit.scores.table import IN, OUT, UNKNOWN, ScoreTable
 from discreet.audit.sealed.opening import Opening, hash_of
 from discreet.core.errors import InputError, need
 from discreet.core.files import KeyedHash
 from discreet.core.numbers import counted
 from discreet.core.types import FloatArray
-from discreet.data.columns import Frame
-from discreet.data.rows import Place, Row, id_cell, iter_rows, json_type, unique
-from discreet.scores.read import short
-from discreet.scores.table import IN, OUT, UNKNOWN, ScoreTable
+from discreet.inputs.columns import Frame
+from discreet.inputs.rows import Place, Row, id_cell, iter_rows, json_type, unique
 
 Rows: TypeAlias = Path | str | Frame | Iterable[Mapping[str, Any]]
 """A JSON Lines, CSV or Parquet file, a data frame, or mappings."""

@@ -23,8 +23,8 @@ from discreet.audit.sealed.scores import Rows, rows_of
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, clean, dump_json
 from discreet.core.folders import atomic_folder
-from discreet.data.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
-from discreet.data.rows import Place, json_type, unique
+from discreet.inputs.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
+from discreet.inputs.rows import Place, json_type, unique
 
 FILES = ("train.jsonl", "probe.jsonl", "commitment.json", "coins.json")
 PRIVATE = ("train.jsonl", "coins.json")

@@ -14,7 +14,7 @@ from starlette.datastructures import FormData
 
 from discreet.core.errors import ConflictError, NotFoundError, UsageError
 from discreet.core.records import Answer, Prompts
-from discreet.guard.guard import Judgement
+from discreet.guard.judgement import Judgement
 from discreet.serve.console.evidence import Legend, Piece
 from discreet.serve.console.pages import label
 from discreet.serve.console.statistics import audit_rows

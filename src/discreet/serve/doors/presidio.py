@@ -13,13 +13,13 @@ from fastapi import APIRouter, Body
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
-from discreet.guard.guard import Judgement
+from discreet.guard.judgement import Judgement
 from discreet.guard.score import probability
+from discreet.guard.text.direct.presidio import ENTITIES
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.keys import OperatorOf
 from discreet.serve.limits import RefusedError, answers_of
-from discreet.text.direct.presidio import ENTITIES
 
 NAMES = {ours: theirs for theirs, ours in ENTITIES.items()} | {"person_name": "PERSON", "place": "LOCATION"}
 """Presidio's names of what both know; another type is its own in capitals."""

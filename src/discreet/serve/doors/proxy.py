@@ -17,7 +17,7 @@ from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from discreet.core.records import Answer
-from discreet.data.messages import TooDeepError, asked_of, strings_of
+from discreet.inputs.messages import TooDeepError, asked_of, strings_of
 from discreet.serve.doors import chat
 from discreet.serve.doors.chat import Json
 from discreet.serve.doors.declared import Declaration, asked, end_user, with_header

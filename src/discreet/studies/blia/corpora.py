@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.types import IntArray
-from discreet.data.arrays import ALONE, channels_first, read_arrays
-from discreet.data.rows import iter_rows
+from discreet.inputs.arrays import ALONE, channels_first, read_arrays
+from discreet.inputs.rows import iter_rows
 from discreet.studies import need_files, write_once
 
 ENDINGS: Mapping[str, str] = {"table": "csv", "array": "npz", "text": "jsonl"}

@@ -8,9 +8,9 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from discreet.engine import DataFile
-from discreet.experiments import LabelExperiment, Trained, train
-from discreet.experiments.labels import NONE, Arm, arms_of
+from discreet.audit.engine import DataFile
+from discreet.audit.experiments import LabelExperiment, Trained, train
+from discreet.audit.experiments.labels import NONE, Arm, arms_of
 from discreet.studies import merged_items, read_settings
 from discreet.studies.blia.corpora import CORPORA, write_corpus
 from discreet.studies.blia.results import condition
@@ -109,7 +109,7 @@ def experiments_of(corpus: str, work: Work, study: Study, prevalence: float | No
 def reproduce(study: Study, items: Sequence[str], **options: Any) -> dict[str, Any]:
     """The record of the items: `{"items": {name: {"title", "rows"}}}`.
 
-    `options` are those of `discreet.experiments.train`. Raises DiscreetError where data are not there.
+    `options` are those of `discreet.audit.experiments.train`. Raises DiscreetError where data are not there.
     """
     wanted = {name: TABLES[name].corpora(study.setting.corpora) for name in items if name in TABLES}
     names = list(dict.fromkeys(corpus for corpora in wanted.values() for corpus in corpora))

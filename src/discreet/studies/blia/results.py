@@ -35,10 +35,10 @@ from discreet.audit.labels.bounds import ceiling, ladder_bound
 from discreet.audit.labels.conformance import conformance_of, epsilon_json
 from discreet.audit.labels.memorisation import utility_of
 from discreet.audit.labels.rows import Tried, compared, evaluation_sets, repetitions_of, try_attack
+from discreet.audit.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, ScoreTable
 from discreet.core.numbers import label_attack_name
 from discreet.core.records import Estimate, plain
 from discreet.core.types import IntArray
-from discreet.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, ScoreTable
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.testing import holm, mcnemar_exact
 from discreet.studies import averaged

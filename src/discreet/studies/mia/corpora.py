@@ -14,9 +14,9 @@ import yaml
 from numpy.random import Generator
 
 from discreet.core.errors import InputError
-from discreet.data.bundles import Source, bundle, pool
-from discreet.data.rows import iter_rows
-from discreet.data.texts import MULTI_TURN, SINGLE_TURN, LabelledText, read_texts
+from discreet.inputs.bundles import Source, bundle, pool
+from discreet.inputs.rows import iter_rows
+from discreet.inputs.texts import MULTI_TURN, SINGLE_TURN, LabelledText, read_texts
 from discreet.studies import ROOM, write_once
 from discreet.studies.mia import hf_datasets as hf
 from discreet.studies.mia.hf_datasets import BUNDLED, SAFE, UNSAFE, balanced, sample

@@ -21,8 +21,8 @@ from numpy.random import Generator
 
 from discreet.core.errors import DiscreetError, InputError, MissingExtraError
 from discreet.core.records import Turn
-from discreet.data.bundles import SIZES, Source, bundle, pool
-from discreet.data.texts import MULTI_TURN, SINGLE_TURN, LabelledText, structure_of, text_of_turns
+from discreet.inputs.bundles import SIZES, Source, bundle, pool
+from discreet.inputs.texts import MULTI_TURN, SINGLE_TURN, LabelledText, structure_of, text_of_turns
 
 SAFE, UNSAFE = "safe", "unsafe"
 BUNDLED = (2, 3)

@@ -8,22 +8,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.audit.defences.frontier import frontier
+from discreet.audit.engine import Job, Task, run
+from discreet.audit.experiments.membership import audit_task, score_table
+from discreet.audit.experiments.runner import LIBRARIES
 from discreet.audit.membership.embedding import embedding_record
-from discreet.data.texts import read_texts
-from discreet.engine import Job, Task, run
-from discreet.experiments.membership import audit_task, score_table
-from discreet.experiments.runner import LIBRARIES
+from discreet.audit.train.recipes.head import embedder
+from discreet.inputs.texts import read_texts
 from discreet.studies import paper_figures
 from discreet.studies.mia.corpora import CORPORA
 from discreet.studies.mia.results import paper_rows, supplementary_task
 from discreet.studies.mia.settings import Condition, Setting, Study, experiment_of
 from discreet.studies.mia.tables import ITEMS, Rows, head
-from discreet.train.recipes.head import embedder
 
 QUERIES = (1, 16, 256)
 K = TypeVar("K")
 ORDER = tuple(ITEMS)
-AUDIT_LIBRARIES = (*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.mechanisms", "scipy")
+AUDIT_LIBRARIES = (*LIBRARIES, "discreet.audit", "discreet.stats", "discreet.stats.mechanisms", "scipy")
 REPRESENTATIONS: Mapping[str, str] = {
     "hidden": "hidden states of the fine-tuned classifier", "words": "words of the record alone (hashed)",
     "sentence": "embeddings of a sentence encoder"}

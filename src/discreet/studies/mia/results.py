@@ -9,17 +9,17 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.audit.core.resampling import Units
+from discreet.audit.engine import Job, Task
+from discreet.audit.experiments import MembershipExperiment
+from discreet.audit.experiments.membership import score_table
+from discreet.audit.experiments.runner import LIBRARIES
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import primary_scores
 from discreet.audit.membership.controls import group_level, same_examples
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.rows import estimate_rows, judged_rows
 from discreet.core.records import Estimate
-from discreet.data.texts import read_texts
-from discreet.engine import Job, Task
-from discreet.experiments import MembershipExperiment
-from discreet.experiments.membership import score_table
-from discreet.experiments.runner import LIBRARIES
+from discreet.inputs.texts import read_texts
 from discreet.studies import averaged, paper_figures
 
 Row = Mapping[str, Any]
@@ -144,7 +144,7 @@ def supplementary_task(experiment: MembershipExperiment) -> Task:
     # The name decides what is drawn at random.
     return Task.of(supplementary, "beside", inputs=experiment.tasks(), files={"data": experiment.data},
                    seed=experiment.seed, libraries=(*LIBRARIES, "discreet.audit", "discreet.stats",
-                                                    "discreet.experiments.membership", "scipy"))
+                                                    "discreet.audit.experiments.membership", "scipy"))
 
 
 def supplementary(job: Job) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from discreet.audit.engine import DataFile
+from discreet.audit.experiments import MembershipExperiment
 from discreet.core.errors import UsageError
-from discreet.engine import DataFile
-from discreet.experiments import MembershipExperiment
 from discreet.studies import read_settings
 from discreet.studies.mia.corpora import CORPORA, write_corpus
 

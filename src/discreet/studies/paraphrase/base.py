@@ -19,12 +19,12 @@ from typing import Any, Protocol, cast, get_type_hints
 import numpy as np
 from numpy.random import Generator
 
+from discreet.audit.experiments.membership.experiment import MOST_COPIES
 from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash, clean, dump_json, progress, why, write_atomic
 from discreet.core.records import Estimate
 from discreet.core.registry import Registry
-from discreet.data.texts import MARKS, read_texts
-from discreet.experiments.membership.experiment import MOST_COPIES
+from discreet.inputs.texts import MARKS, read_texts
 
 FORM = "discreet-paraphrases"
 VERSION = 1

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.random import Generator
 
 from discreet.core.files import clean
-from discreet.endpoints import ChatEndpoint, Message
+from discreet.inputs.endpoints import ChatEndpoint, Message
 from discreet.studies.paraphrase.base import marks_of, paraphrasers, words_of
 
 PROMPT = (

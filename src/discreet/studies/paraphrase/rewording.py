@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 from numpy.random import Generator
 
-from discreet.data.texts import ASSISTANT, MARKS
+from discreet.inputs.texts import ASSISTANT, MARKS
 from discreet.studies.paraphrase.base import marks_of
 
 LISTS = "words.yaml"

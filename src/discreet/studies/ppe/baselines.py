@@ -18,19 +18,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.benchmark.guards import open_guard
+from discreet.audit.train.base import Data
+from discreet.audit.train.spec import recipe_of
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.core.records import Answer, Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.endpoints import ChatEndpoint, Message
-from discreet.guard.points import operating_points
+from discreet.guard.benchmark.guards import open_guard
+from discreet.guard.density.points import operating_points
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
+from discreet.inputs.endpoints import ChatEndpoint, Message
 from discreet.stats import fpr_at_tpr_estimate
 from discreet.studies.ppe.corpora import CALIBRATION, PPECorpus
 from discreet.studies.ppe.detectors import SCORED, Scored
-from discreet.train.base import Data
-from discreet.train.spec import recipe_of
 
 __all__ = ["BASELINES", "DISCRETE", "Further", "Scorer", "achievable", "adapted", "cohorts", "fine_tuned", "fpr_at_tpr",
            "further", "gated", "judge", "matched_load", "run_baseline", "temperature", "training"]

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError
 from discreet.core.files import write_atomic
-from discreet.domains import Domain, DomainLike, load_domain
-from discreet.encode.base import Encoder
+from discreet.guard.domains import Domain, DomainLike, load_domain
+from discreet.inputs.encode.base import Encoder
 from discreet.synth.campaign import draft_key, run_campaign
 from discreet.synth.plan import PARTITIONS, ROLES, Plan, make_plan
 from discreet.synth.records import PASSAGES, Record

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from discreet.core.files import write_atomic
 from discreet.core.records import plain
 from discreet.core.types import BoolArray, FloatArray
-from discreet.guard.discriminators import Perceptron
-from discreet.guard.dual_density import PCA, DualDensity
-from discreet.guard.points import PAPER_PERCENTILE, THETA_PERCENTILE, operating_points, thetas
+from discreet.guard.density.discriminators import Perceptron
+from discreet.guard.density.dual_density import PCA, DualDensity
+from discreet.guard.density.points import PAPER_PERCENTILE, THETA_PERCENTILE, operating_points, thetas
 from discreet.studies import paper_figures
 from discreet.studies.ppe.corpora import CALIBRATION, HOLDOUT, UNSEEN, PPECorpus
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.core.records import Answer
-from discreet.domains import builtin_domains
+from discreet.guard.domains import builtin_domains
 from discreet.guard.guard import Guard
 from discreet.stats import rate_estimate
 from discreet.synth.leaks import LEAKS, LeakCase, make_leaks

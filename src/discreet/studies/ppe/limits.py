@@ -19,6 +19,7 @@ from discreet.core.errors import InputError
 from discreet.core.records import Estimate
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
+from discreet.guard.text.quotes import QuoteRule, common_phrases
 from discreet.stats import rate_estimate
 from discreet.studies.ppe.leaks import leak_rows
 from discreet.studies.ppe.limits_quotes import Document, QuoteCase, measure_quotes, plain_cases, quote_cases
@@ -26,7 +27,6 @@ from discreet.studies.ppe.limits_rewrites import BUDGETS, one_shot, query_attack
 from discreet.studies.ppe.limits_turns import field_exchanges, measure_turns, plain_exchanges, spread_exchanges
 from discreet.studies.ppe.limits_withheld import judged_drafts, judged_parts, measure_withheld, measure_without_facts
 from discreet.synth import Draft, Spec, generators, make_plan
-from discreet.text.quotes import QuoteRule, common_phrases
 
 Row = dict[str, Any]
 DOMAINS = ("medical", "finance", "law")

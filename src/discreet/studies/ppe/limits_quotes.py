@@ -15,8 +15,8 @@ from importlib.resources import files
 from numpy.random import Generator
 
 from discreet.core.records import Answer, Public
+from discreet.guard.text.quotes import QuoteRule, find_quotes
 from discreet.stats import rate_estimate
-from discreet.text.quotes import QuoteRule, find_quotes
 
 LENGTHS = (12, 15, 20, 30)
 SOURCES = 5
@@ -121,7 +121,7 @@ def quote_cases(documents: Sequence[Document], n: int, rng: Generator) -> Iterat
 def plain_cases(documents: Sequence[Document], n: int, rng: Generator) -> Iterator[QuoteCase]:
     """`n` each of: an answer of another document of the corpus; listed phrases in the answer and in the passages; a
     public passage word for word next to passages that hold parts of it."""
-    text = files("discreet.text").joinpath("data", "common_phrases.txt").read_text("utf-8")
+    text = files("discreet.guard.text").joinpath("data", "common_phrases.txt").read_text("utf-8")
     phrases = [line for line in text.splitlines() if line and not line.startswith("#")]
     for number in range(n):
         picked = _drawn(documents, rng)

@@ -25,16 +25,17 @@ from numpy.random import Generator, default_rng
 
 from discreet.core.records import Answer, Estimate, Verdict
 from discreet.core.unicode import prepare
-from discreet.guard.guard import Guard, Judgement
+from discreet.guard.guard import Guard
+from discreet.guard.judgement import Judgement
+from discreet.guard.text.reader import TOLD, packaged
+from discreet.guard.text.render import render
+from discreet.guard.text.resources import words as word_lists
 from discreet.guard.withheld import Withheld
 from discreet.stats import rate_estimate
 from discreet.studies.paraphrase.rules import Rules
 from discreet.synth import Draft
 from discreet.synth.grammar import in_words
 from discreet.synth.writer import PROFILES, profile
-from discreet.text.reader import TOLD, packaged
-from discreet.text.render import render
-from discreet.text.resources import words as word_lists
 
 BUDGETS = (0, 10, 50, 200)
 IDENTIFYING = ("AGE", "OCCUPATION", "LOCATION", "AFFILIATION", "FAMILY")

@@ -15,7 +15,8 @@ from typing import Any
 from numpy.random import Generator
 
 from discreet.core.records import Answer
-from discreet.guard.guard import Guard, Judgement
+from discreet.guard.guard import Guard
+from discreet.guard.judgement import Judgement
 from discreet.guard.withheld import Withheld
 from discreet.stats import rate_estimate
 from discreet.studies.ppe.limits_quotes import Document

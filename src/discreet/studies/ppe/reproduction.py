@@ -14,9 +14,9 @@ import yaml
 from discreet import __version__
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import plain
-from discreet.encode.base import Encoder
-from discreet.encode.presets import build_encoders
-from discreet.endpoints.asking import estimated_tokens
+from discreet.inputs.encode.base import Encoder
+from discreet.inputs.encode.presets import build_encoders
+from discreet.inputs.endpoints.asking import estimated_tokens
 from discreet.studies import ROOM, merged_items
 from discreet.studies.ppe import curves
 from discreet.studies.ppe.baselines import JUDGE, PROMPT, SHOTS, WORKERS, Further

@@ -11,7 +11,7 @@ from tests.audit.membership.conftest import MakeView
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.lira import Lira, LiraFixed, LiraOffline
-from discreet.scores.table import ReferenceKind
+from discreet.audit.scores.table import ReferenceKind
 
 EvaluationSets = tuple[list[float], list[float]]
 

@@ -15,7 +15,7 @@ from tests.audit.membership.conftest import MakeView
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks import probe
 from discreet.audit.membership.attacks.probe import Probe, features
-from discreet.scores.table import ReferenceKind
+from discreet.audit.scores.table import ReferenceKind
 from discreet.stats import auroc
 
 

@@ -10,7 +10,7 @@ from tests.audit.membership.conftest import MakeView
 
 from discreet.audit.membership.attack import References, Scale, View
 from discreet.audit.membership.attacks.reference import Reference
-from discreet.scores.table import ReferenceKind
+from discreet.audit.scores.table import ReferenceKind
 
 
 def signal(log_p: np.ndarray, y: int, scale: Scale) -> float:

@@ -12,7 +12,7 @@ from tests.audit.membership.conftest import MakeView
 
 from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks.rmia import P_FLOOR, Rmia, RmiaOffline, share_beaten
-from discreet.scores.table import ReferenceKind
+from discreet.audit.scores.table import ReferenceKind
 
 
 def prob(log_p: np.ndarray, i: int, y: int) -> float:

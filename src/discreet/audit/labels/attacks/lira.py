@@ -23,8 +23,8 @@ from discreet.audit.labels.attacker_view import (
 )
 from discreet.audit.labels.attacks.lia_threshold import best_class
 from discreet.audit.labels.attacks.reference import NEEDS
+from discreet.audit.scores.signals import STD_FLOOR, log_ratio, masked_moments
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.signals import STD_FLOOR, log_ratio, masked_moments
 
 Fit = Literal["own", "pooled", "shift", "offline"]
 FITS: tuple[Fit, ...] = get_args(Fit)

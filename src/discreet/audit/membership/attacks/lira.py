@@ -14,9 +14,9 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, Scale, View, attacks
+from discreet.audit.scores.signals import STD_FLOOR, log_ratio, masked_moments, phi, query_mean
+from discreet.audit.scores.table import ReferenceKind
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.scores.signals import STD_FLOOR, log_ratio, masked_moments, phi, query_mean
-from discreet.scores.table import ReferenceKind
 from discreet.stats.arrays import scipy_module
 
 MIN_MODELS = 2

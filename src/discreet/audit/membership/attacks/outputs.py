@@ -11,9 +11,9 @@ from typing import ClassVar, TypeAlias
 from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, Scale, View, attacks
+from discreet.audit.scores.signals import entropy, phi, query_mean, top_p, top_phi, true_log_p, true_p
+from discreet.audit.scores.table import ReferenceKind
 from discreet.core.types import FloatArray, IntArray
-from discreet.scores.signals import entropy, phi, query_mean, top_p, top_phi, true_log_p, true_p
-from discreet.scores.table import ReferenceKind
 
 Signals: TypeAlias = Mapping[Scale, Callable[[FloatArray, IntArray], FloatArray]]
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, Scale, View, attacks
+from discreet.audit.scores.signals import entropy, margin, query_mean, top_p, true_rank
+from discreet.audit.scores.table import ReferenceKind
 from discreet.core.errors import need
 from discreet.core.types import FloatArray, IntArray
-from discreet.scores.signals import entropy, margin, query_mean, top_p, true_rank
-from discreet.scores.table import ReferenceKind
 
 MIN_ROWS = 10
 """Member and non-member rows, each, that a probe is trained on at least."""

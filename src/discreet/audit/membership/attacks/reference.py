@@ -12,9 +12,9 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, Scale, View, attacks
+from discreet.audit.scores.signals import clipped_log_p, masked_mean, phi, query_mean
+from discreet.audit.scores.table import ReferenceKind
 from discreet.core.types import FloatArray
-from discreet.scores.signals import clipped_log_p, masked_mean, phi, query_mean
-from discreet.scores.table import ReferenceKind
 
 
 @attacks.register("reference")

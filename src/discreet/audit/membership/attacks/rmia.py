@@ -13,9 +13,9 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.membership.attack import Attack, Scale, View, attacks
+from discreet.audit.scores.signals import masked_mean, query_mean, true_p
+from discreet.audit.scores.table import ReferenceKind
 from discreet.core.types import FloatArray, IntArray
-from discreet.scores.signals import masked_mean, query_mean, true_p
-from discreet.scores.table import ReferenceKind
 
 P_FLOOR = 1e-30
 """Probabilities are at least this, so that a ratio of ratios is always finite."""

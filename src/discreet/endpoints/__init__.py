@@ -1,5 +1,0 @@
-"""The one client for chat endpoints that speak the OpenAI protocol: `ChatEndpoint`."""
-
-from discreet.endpoints.chat import ChatEndpoint, Message
-
-__all__ = ["ChatEndpoint", "Message"]

@@ -1,5 +1,0 @@
-"""Membership experiments: rows assigned to sets, models trained on some of them, the scores of all."""
-
-from discreet.experiments.membership.experiment import MembershipExperiment, audit_task, score_table, training_record
-
-__all__ = ["MembershipExperiment", "audit_task", "score_table", "training_record"]

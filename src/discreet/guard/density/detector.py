@@ -1,0 +1,220 @@
+"""Layer 2 as a fit leaves it: encoders, densities, discriminators and thresholds, and how they score an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from math import inf, isfinite
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core.errors import DetectorError, UsageError
+from discreet.core.onnx import cores
+from discreet.core.types import BoolArray, FloatArray
+from discreet.guard.density.discriminators import DENSITY, Discriminator, given
+from discreet.guard.density.encoders.evidence import Detected, EvidenceEncoder
+from discreet.guard.density.fitted_dual import FittedDual
+from discreet.guard.density.points import BY_COSTS, Thetas
+from discreet.guard.density.professional import professional
+from discreet.guard.domains import Domain
+from discreet.guard.policy import Policy
+from discreet.guard.reading import Reading
+from discreet.guard.score import odds
+from discreet.guard.text.render import render, shown
+from discreet.inputs.encode.fusion import Fusion
+
+Gate = Literal["fitted", "professional"]
+GATES: tuple[Gate, ...] = ("fitted", "professional")
+"""What an answer must be unlike to be out of distribution: the fitted texts of both sides (paper V-D), or broad
+professional text."""
+Encoded = Literal["answer", "question+answer"]
+ENCODED: tuple[Encoded, ...] = ("answer", "question+answer")
+"""What the encoders of pieces read (paper III-A; V-A). The evidence reads the answer, and the question as what the
+user had said."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """What is scored of n answers: `features` (m, dim), a row for each chunk, whose answer `owner` (m,) says, ascending
+    from 0, and the `evidence` (n, k) of each whole answer; where the learned reader read along, its `vectors`
+    (n, v) and the log-odds `odds` (n, 2) that the calibrated score adds up."""
+
+    features: NDArray[np.float32] = field(repr=False)
+    owner: NDArray[np.intp] = field(repr=False)
+    evidence: NDArray[np.float32] = field(repr=False)
+    vectors: NDArray[np.float32] | None = field(default=None, repr=False)
+    odds: FloatArray | None = field(default=None, repr=False)
+
+    def of(self, among: BoolArray) -> Rows:
+        """Those of some of the answers."""
+        owners = among[self.owner]
+        return Rows(self.features[owners], (np.cumsum(among) - 1)[self.owner[owners]], self.evidence[among],
+                    None if self.vectors is None else self.vectors[among],
+                    None if self.odds is None else self.odds[among])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Scores of n answers, each by the chunk that is nearest to unsafe: δ (n,); `sigmas` (n, 2), σ_s and σ_u of that
+    chunk; whether the gate calls it out of distribution; whether the discriminator itself abstains."""
+
+    delta: FloatArray
+    sigmas: FloatArray
+    out_of_distribution: BoolArray
+    unsure: BoolArray
+
+    @property
+    def abstains(self) -> BoolArray:
+        """Out of distribution, or not sure."""
+        return self.out_of_distribution | self.unsure
+
+    @property
+    def kept(self) -> BoolArray:
+        """The others."""
+        return ~self.abstains
+
+    def of(self, among: BoolArray) -> Scores:
+        """Those of some answers."""
+        return Scores(self.delta[among], self.sigmas[among], self.out_of_distribution[among], self.unsure[among])
+
+
+NEVER = Thetas(-inf, -inf)
+UNLIKE: dict[Gate, str] = {"fitted": "unlike the safe and unlike the unsafe texts that the guard was fitted on",
+                           "professional": "unlike the professional text that the reader knows"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detector:
+    """A fitted layer 2.
+
+    `gate` says what an answer must be unlike to be out of distribution: both sides of `dual`, or professional text. The
+    learned reader reads along where `counted` holds the policy under which its attributes count. `dual` gives δ where
+    `decides` is "density"; else that of `discriminators` does.
+    `points` holds τ by discriminator and operating point, `spread` the standard deviation of the density's δ on
+    calibration texts, which brings it to the scale of a logit.
+    """
+
+    domain: Domain
+    encoded: Encoded
+    fusion: Fusion
+    evidence: EvidenceEncoder
+    dual: FittedDual
+    discriminators: Mapping[str, Discriminator]
+    decides: str
+    thetas: Thetas = NEVER
+    points: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    spread: float = 1.0
+    gate: Gate = "fitted"
+    counted: Policy | None = None
+
+    @property
+    def reader(self) -> bool:
+        """Whether the learned reader reads along."""
+        return self.counted is not None
+
+    def unsure_above(self, point: str) -> float:
+        """The log-odds of evidence above which an answer that nothing flags is an abstention at an operating point."""
+        return professional().unsure_above(point) if self.gate == "professional" else -inf
+
+    def deciding(self, kind: str | None) -> Detector:
+        """The same with another discriminator. Raises UsageError where it was not fitted."""
+        if kind is None or kind == self.decides:
+            return self
+        if kind != DENSITY and kind not in self.discriminators:
+            known = ", ".join([DENSITY, *self.discriminators])
+            raise UsageError(f"the guard holds no discriminator {kind!r}: expected one of {known}")
+        return replace(self, decides=kind)
+
+    def tau(self, point: str) -> float:
+        """The threshold of an operating point. Raises UsageError for one that was not set."""
+        points = self.points[self.decides]
+        if point not in points:
+            how = ": fit or calibrate it with costs" if point == BY_COSTS else ""
+            raise UsageError(f"the guard has no operating point {point!r}; expected one of {', '.join(points)}{how}")
+        return points[point]
+
+    def score(self, rows: Rows, sigmas: FloatArray | None = None) -> Scores:
+        """Scores of the answers that `rows` stand for; `sigmas` (m, 2) of all rows, where they are known already."""
+        every = self.dual.sigmas(rows.features) if sigmas is None else sigmas
+        density = every[:, 1] - every[:, 0]
+        delta, unsure = self._delta(rows, density)
+        # The last of each owner's chunks: the highest δ, of several the highest by density.
+        order = np.lexsort((density, delta, rows.owner))
+        ends = np.flatnonzero(np.append(np.diff(rows.owner[order]) > 0, True)) if order.size else order
+        chosen = order[ends]
+        near = every[chosen]
+        return Scores(delta[chosen], near, self._foreign(rows, near), np.abs(delta[chosen]) < unsure)
+
+    def score_answer(self, read: Reading) -> tuple[float, float, float, float, str | None]:
+        """δ on the scale of a logit, δ, σ_s and σ_u, and why these abstain, if they do; DetectorError for a NaN."""
+        scores = self.score(rows_of(self.fusion, self.evidence, [read], self.encoded, self.counted))
+        delta = float(scores.delta[0])
+        safe, unsafe = (float(s) for s in scores.sigmas[0])
+        if not (isfinite(delta) and isfinite(safe) and isfinite(unsafe)):
+            raise DetectorError("the scorer", "a score that is no number")
+        abstains = None
+        if scores.out_of_distribution[0]:
+            abstains = UNLIKE[self.gate]
+        elif scores.unsure[0]:
+            abstains = f"{self.decides} is not sure enough to decide"
+        return delta / self.spread if self.decides == DENSITY else delta, delta, safe, unsafe, abstains
+
+    def _foreign(self, rows: Rows, sigmas: FloatArray) -> BoolArray:
+        if self.gate == "fitted":
+            return self.thetas.out_of_distribution(sigmas)
+        if rows.vectors is None:
+            raise DetectorError("the gate", "no vector of the learned reader")
+        return professional().out_of_distribution(rows.vectors)
+
+    def _delta(self, rows: Rows, density: FloatArray) -> tuple[FloatArray, float]:
+        if self.decides == DENSITY:
+            return density, 0.0
+        found = self.discriminators[self.decides]
+        if found.reads == "evidence":
+            return found.delta(rows.evidence)[rows.owner], found.unsure
+        if found.reads == "odds":
+            return found.delta(given("odds", rows.features, rows.evidence, rows.odds))[rows.owner], found.unsure
+        return found.delta(given(found.reads, rows.features, rows.evidence[rows.owner], None)), found.unsure
+
+
+def detected_in(read: Reading) -> Detected:
+    """What encoders need of what the guard has read: a direct identifier of the asker's is no evidence."""
+    return Detected(read.ruled, tuple(span for span, subject in read.direct if subject != "asker"),
+                     None if read.seen is None else read.seen.vector)
+
+
+def text_of(read: Reading, encoded: Encoded) -> str:
+    """What the encoders of pieces read of an answer: the text that the detectors read."""
+    said = read.request.said if encoded == "question+answer" else None
+    return read.text if said is None else f"{shown(render(said))}\n\n{read.text}"
+
+
+def rows_of(fusion: Fusion, evidence: EvidenceEncoder, reads: Sequence[Reading], encoded: Encoded,
+            counted: Policy | None = None) -> Rows:
+    """The rows of several answers, each as it would be alone; with `counted`, of answers that the reader has read.
+
+    Raises UsageError where it has not.
+    """
+    readings = [detected_in(read) for read in reads]
+
+    def features(read: Reading, found: Detected) -> NDArray[np.float32]:
+        return fusion.encode_chunks(text_of(read, encoded), reading=found)
+
+    if len(reads) == 1:
+        parts = [features(reads[0], readings[0])]
+    else:
+        with ThreadPoolExecutor(cores()) as pool:
+            parts = list(pool.map(features, reads, readings))
+    owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
+    joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)
+    if counted is None:
+        return Rows(joined, owner, evidence.rows(readings))
+    seen = [read.seen.vector for read in reads if read.seen is not None]
+    if len(seen) < len(reads):
+        raise UsageError("the guard was fitted with the learned reader, which has not read the answer; expected "
+                         "reader=True")
+    return Rows(joined, owner, evidence.rows(readings), np.array(seen, dtype=np.float32),
+                np.array([odds(read, counted) for read in reads], dtype=np.float64).reshape(-1, 2))

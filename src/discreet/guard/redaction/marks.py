@@ -1,0 +1,68 @@
+"""Marks for direct identifiers, stable within one answer: `[name 1]`, `[phone 1]`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from discreet.guard.policy import plain_name
+from discreet.guard.reading import Finding
+from discreet.guard.redaction.wording import Edit
+from discreet.guard.text.render import render
+
+MARK = re.compile(r"\[([a-z][a-z ]*) (\d+)\]")
+_POSSESSIVE = re.compile(r"['’]s$")
+_NAME = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+
+
+def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
+    """Marks for the direct identifiers that count, with the type of each: one mark for one value.
+
+    Two names are one where all words of one stand in the other: "Mrs Ortiz" and "Ana Ortiz", not "Luis Ortiz". Words of
+    a name that stand elsewhere in the text with a capital get its mark too.
+    """
+    direct = [one for one in findings if one.layer == "direct"]
+    spans = sorted({(one.start, one.end, one.type) for one in direct if one.counts})
+    others = [(one.start, one.end) for one in direct if not one.counts]
+    used = Counter[str]()
+    for m in MARK.finditer(text):
+        used[m[1]] = max(used[m[1]], int(m[2]))
+    marks: dict[tuple[str, str], str] = {}
+    found: list[tuple[Edit, str]] = []
+    for start, end, kind in spans:
+        noun = "name" if kind.startswith("person_name") else re.sub(r"[^a-z]+", " ", kind.lower()).strip()
+        value = _value(text[start:end], noun)
+        key = next((one for one in reversed(marks) if one[0] == noun and _same(one[1], value, noun)), None)
+        if key is None:
+            used[noun] += 1
+            marks[noun, value] = mark = f"[{noun} {used[noun]}]"
+        else:
+            mark = marks.pop(key)
+            marks[noun, max(key[1], value, key=len)] = mark
+        owner = _POSSESSIVE.search(text[start:end])
+        found.append((Edit(start, end - (len(owner[0]) if owner and noun == "name" else 0), mark), kind))
+    taken = [*others, *((edit.start, edit.end) for edit, _ in found)]
+    words = {word: mark for (noun, value), mark in marks.items() if noun == "name" for word in value.split()}
+    for m in _NAME.finditer(text):
+        bare = _POSSESSIVE.sub("", m[0])
+        if (bare.lower() in words and bare[0].isupper() and len(bare) > 2
+                and not any(start < m.end() and m.start() < end for start, end in taken)):
+            found.append((Edit(m.start(), m.start() + len(bare), words[bare.lower()]), "person_name"))
+    return sorted(found, key=lambda one: (one[0].start, one[0].end))
+
+
+def _value(said: str, noun: str) -> str:
+    """What of an identifier tells it from another."""
+    plain = render(said).text
+    if noun == "name":
+        return plain_name(_POSSESSIVE.sub("", plain)) or plain.lower()
+    return "".join(c for c in plain.casefold() if c.isalnum()) or plain
+
+
+def _same(known: str, value: str, noun: str) -> bool:
+    """Whether two values are one identifier's; of names also where one is part of the other."""
+    if known == value or noun != "name":
+        return known == value
+    a, b = known.split(), value.split()
+    return set(a) <= set(b) or set(b) <= set(a)

@@ -1,0 +1,104 @@
+"""E-mail, web and internet addresses that may belong to somebody.
+
+A public office's mailbox (info@cdc.gov) is nobody's address. A web address on a public institution's host is reported
+only with a path of one user; a bare domain name without scheme, "www." or path is a trade name as often as an address
+and is not reported. Internet addresses are versions 4 and 6, private ones included; versions, outlines and net masks
+are none.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+from discreet.guard.text.direct.detect import CHECKED, PATTERNS, SHAPED, Facts, Hit, recogniser, recognisers
+from discreet.guard.text.resources import words
+
+_HOSTS = words("hosts")
+_SPELT_AT = tuple(f"{bracket}{gap}at" for bracket in "[({<" for gap in ("", " "))
+_TRAILING = ".,;:!?'\"*_"
+_BRACKETS = {")": "(", "]": "["}
+
+
+def is_public_host(host: str) -> bool:
+    """Whether a lower-case host is of a public institution or a household name: .gov, .edu, .org, .int, or listed."""
+    return bool(PATTERNS["public host"].search(host)) or ".".join(host.split(".")[-2:]) in _HOSTS["public sites"]
+
+
+def is_about_a_user(rest: str) -> bool:
+    """Whether what follows a host names one user: '~', '@', /user/, /profile/, /in/ and the like, or an id."""
+    return PATTERNS["url of a user"].search(rest) is not None
+
+
+@recognisers.register("email")
+@recogniser("email")
+def email(facts: Facts) -> Iterator[Hit]:
+    """One hit for each "@" between a mailbox and a domain name, and for each spelt "[at]"."""
+    for at in (match.start() for match in re.finditer("@", facts.text)):
+        local = PATTERNS["email local"].search(facts.text, max(0, at - 64), at)
+        domain = PATTERNS["email domain"].match(facts.text, at + 1)
+        if local and domain and not _is_impersonal(local.group().lower(), domain.group().lower()):
+            start = local.end() - len(local.group().lstrip(".'`*"))
+            if start < at:
+                yield Hit("email", start, domain.end(), SHAPED)
+    if any(spelt in facts.lower for spelt in _SPELT_AT):
+        for match in PATTERNS["email spelt"].finditer(facts.text):
+            yield Hit("email", *match.span(), SHAPED)
+
+
+def _is_impersonal(local: str, domain: str) -> bool:
+    file = domain.rpartition(".")[2] in _HOSTS["file endings"] or local == "git"
+    return file or (local in _HOSTS["office mailboxes"] and is_public_host(domain))
+
+
+@recognisers.register("url")
+@recogniser("url", stems=("://", "www.", "/"))
+def url(facts: Facts) -> Iterator[Hit]:
+    """Addresses with a scheme, "www." or a path."""
+    if "://" in facts.lower or "www." in facts.lower:
+        for match in PATTERNS["url"].finditer(facts.text):
+            host = match["host"].lower().removeprefix("www.")
+            if "." in host or ":" in host or match["rest"]:
+                yield from _address(match, bool(match["userinfo"]))
+    for match in PATTERNS["url bare"].finditer(facts.text):
+        yield from _address(match, False)
+
+
+def _address(match: re.Match[str], signed_in: bool) -> Iterator[Hit]:
+    """An address that may be somebody's, without the punctuation of the sentence around it."""
+    address = match.group()
+    while address:
+        last = address[-1]
+        opened = _BRACKETS.get(last)
+        if last not in _TRAILING and not (opened and address.count(last) > address.count(opened)):
+            break
+        address = address[:-1]
+    if signed_in or not is_public_host(match["host"].lower().rstrip(".")) or is_about_a_user(match["rest"] or ""):
+        yield Hit("url", match.start(), match.start() + len(address), SHAPED)
+
+
+@recognisers.register("ip")
+@recogniser("ip", digits=1)
+def ip(facts: Facts) -> Iterator[Hit]:
+    """Addresses that `ipaddress` accepts; four single digits, as outlines have them, only with a word for it."""
+    for match in PATTERNS["ip v4"].finditer(facts.text) if facts.text.count(".") >= 3 else ():
+        address = match.group().partition("/")[0]
+        before = facts.lower[max(0, match.start() - 24) : match.start()]
+        mask = address.startswith("255.") or address == "0.0.0.0"
+        if mask or not _is_address(address) or PATTERNS["ip not before"].search(before):
+            continue
+        if len(address) > 7 or PATTERNS["ip named"].search(before):
+            yield Hit("ip", *match.span(), CHECKED)
+    for match in PATTERNS["ip v6"].finditer(facts.text) if PATTERNS["ip v6 hint"].search(facts.text) else ():
+        text = match.group()
+        if text.count(":") >= 2 and any(c.isdigit() for c in text) and _is_address(text.partition("/")[0]):
+            yield Hit("ip", *match.span(), CHECKED)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,182 @@
+"""Who said which words of a request, and what of them an answer may repeat.
+
+Every stretch of a request has an origin: the user's own words, retrieved text, the result of a tool, system text, an
+earlier answer, or unknown. Only the user's own words are consent, and a stretch is theirs for one of four reasons: the
+caller declares it (`Answer.user_words`, or `user_messages: words`); a pinned template gives it to them; a closed one
+does; or the whole message reads as a user's speech. Everything else only withdraws consent: the origin of a typed
+part, and words that stand in retrieved or earlier text as well.
+
+What of these words an answer may repeat is in `consent.py`. Nothing else of the package asks who said something
+(`tests/guard/test_decide.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.core.records import Answer, Origin
+from discreet.guard.text.doc import Doc, Docs
+
+if TYPE_CHECKING:
+    from discreet.guard.text.consent import OwnWords, Spoken
+    from discreet.guard.text.evidence.mentions import Attribute
+    from discreet.guard.text.record import Alone
+
+_ROLES: dict[str, Origin] = {"system": "system", "developer": "system", "tool": "tool", "function": "tool",
+                             "assistant": "answer", "ai": "answer", "model": "answer"}
+_USER = ("user", "human")
+_LEAST = 20
+"""Words of retrieved text from which on a request shows what an answer may have been taken from."""
+_SHARED = 8
+"""Words in a row that stand in retrieved or earlier text as well: such a message is not the user's own."""
+_PIECE = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a request, its origin, and how that is known."""
+
+    origin: Origin
+    text: str = field(repr=False)
+    how: str
+    spoken: Spoken | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request by origin. `parts` are in the order of the request; `asked` is the text of the last user messages,
+    which may hold a question, whoever wrote it. `alone`: all other text of the request was read, and describes
+    nobody. `docs` holds the texts that were parsed."""
+
+    parts: tuple[Part, ...]
+    asked: str = field(repr=False, default="")
+    alone: Alone | None = None
+    docs: Docs = field(repr=False, compare=False, default_factory=Docs)
+
+    def of(self, *origins: Origin) -> tuple[str, ...]:
+        """The texts of some origins."""
+        return tuple(part.text for part in self.parts if part.origin in origins)
+
+    @cached_property
+    def own(self) -> OwnWords | None:
+        """What the user says of themselves and of those whom they bring; None where no words are known as theirs."""
+        mine = [part for part in self.parts if part.origin == "user"]
+        if not mine:
+            return None
+        from discreet.guard.text.consent import OwnWords, Spoken  # Most answers come without a request.
+
+        return OwnWords((part.spoken or Spoken(part.text, self.docs) for part in mine), alone=self.alone)
+
+    def others(self) -> tuple[str, ...]:
+        """All text but the user's own words, where it shows what an answer may have been taken from; else none.
+
+        A message that holds words which the caller declares is taken without them, once.
+        """
+        said = [part.text for part in self.parts if part.origin == "user"]
+        texts: list[tuple[Origin, str]] = []
+        for part in self.parts:
+            if part.origin != "user":
+                held = next((one for one in said if part.origin == "unknown" and one in part.text), None)
+                texts.append((part.origin, part.text if held is None else part.text.replace(held, "\n\n", 1)))
+        shown = sum(len(text.split()) for origin, text in texts if origin in ("retrieved", "tool", "unknown"))
+        return tuple(text for _, text in texts if text.strip()) if said and shown >= _LEAST else ()
+
+    def repeated(self, attributes: Iterable[Attribute], doc: Doc) -> tuple[Attribute, ...]:
+        """Attributes of an answer, those that repeat what the user said as the asker's (`consent.repeated`)."""
+        if self.own is None:
+            return tuple(attributes)
+        from discreet.guard.text.consent import repeated
+
+        return repeated(attributes, doc, self.own.in_answer(doc))
+
+    def without_repeated(self, doc: Doc) -> tuple[str, int]:
+        """An answer without the words that repeat the user's own, and how many these are."""
+        if self.own is None:
+            return doc.text, 0
+        from discreet.guard.text.consent import without_repeated
+
+        return without_repeated(doc, self.own.in_answer(doc))
+
+    def gave(self, kind: str, value: str, *, anybody: bool = False) -> bool:
+        """Whether the user gave an identifier (`OwnWords.gave`)."""
+        return self.own is not None and self.own.gave(kind, value, anybody=anybody)
+
+    @property
+    def said(self) -> str | None:
+        """All text of user messages, whoever wrote it; None where there is none."""
+        texts = [part.text for part in self.parts if part.how in _OF_USER]
+        return "\n\n".join(texts) if texts else None
+
+
+_OF_USER = ("declared", "words", "pinned", "closed", "plain", "undeclared", "shared")
+
+
+def request_of(answer: Answer, docs: Docs | None = None) -> Request:
+    """The request of an answer, by origin. Raises UsageError for a template that is none."""
+    docs = Docs() if docs is None else docs
+    parts = [Part("retrieved", text, "source") for text in answer.sources]
+    asked: list[str] = []
+    until: int | None = None  # What stands before the last user message: a tool may repeat it afterwards.
+    others = _Others()
+    for role, text, origin in _messages(answer):
+        if origin is not None and origin != "user":
+            parts.append(Part(origin, text, "typed"))
+        elif _ROLES.get(role.lower()) == "system":
+            from discreet.guard.text.speech import in_system
+
+            parts += [Part(*one) for one in in_system(text, answer.prompts)]
+        elif role.lower() not in _USER:
+            parts.append(Part(_ROLES.get(role.lower(), "unknown"), text, "role"))
+            # What was asked before an earlier answer was answered; a call of a tool has no text.
+            asked = [] if parts[-1].origin == "answer" and text.strip() else asked
+        elif answer.user_words is not None:
+            until = len(parts)
+            parts.append(Part("unknown", text, "undeclared"))
+        else:
+            from discreet.guard.text.speech import stretches
+
+            found = [Part(*one) for one in stretches(text, answer.prompts, docs)]
+            asked += sorted((part.text for part in found if part.how in _OF_USER), key=len)[-1:]
+            parts += [others.withdrawn(part, parts, ("retrieved", "tool", "answer")) for part in found]
+    if answer.user_words is not None:
+        said = Part("user", answer.user_words, "declared")
+        parts.append(_Others().withdrawn(said, parts[:until], ("retrieved", "tool")))
+        asked = [answer.user_words]
+    return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked), docs=docs)
+
+
+class _Others:
+    """Runs of words of the text that stands before a user message."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, ...]] = set()
+        self._done = 0
+
+    def withdrawn(self, part: Part, before: Sequence[Part], origins: tuple[Origin, ...]) -> Part:
+        """The part, of unknown origin where a run of it stands in other text of the request as well."""
+        mine = _runs(part.text) if part.origin == "user" else set()
+        if not mine:
+            return part
+        for one in before[self._done :]:
+            if one.origin in origins:
+                self._seen |= _runs(one.text)
+        self._done = len(before)
+        return part if mine.isdisjoint(self._seen) else Part("unknown", part.text, "shared")
+
+
+def _messages(answer: Answer) -> Iterator[tuple[str, str, Origin | None]]:
+    for turn in answer.conversation:
+        yield turn.role, turn.text, turn.origin
+    if answer.question:
+        yield "user", answer.question, None
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _PIECE.findall(text.lower())
+    return {tuple(words[i : i + _SHARED]) for i in range(len(words) - _SHARED + 1)}
+
+

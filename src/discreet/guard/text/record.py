@@ -1,0 +1,70 @@
+"""Whom a text describes, in another text: how many facts of a description stand in a record."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from discreet.core.records import Subject
+from discreet.guard.domains import Domain
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.evidence.bind import find_evidence
+from discreet.guard.text.evidence.learned import attributes_of
+from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.facts import STEM, fact_words, is_alike
+from discreet.guard.text.reader import packaged
+
+Fact = tuple[str, tuple[str, ...]]
+"""A class of attributes and the words that tell it, as `fact_words` has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """The user alone speaks of anybody in a request: the classes of facts that they tell, and the words of other text
+    in which somebody may yet be meant."""
+
+    kinds: frozenset[str]
+    words: frozenset[str]
+
+    def explains(self, kind: str, value: str) -> bool:
+        """Whether a fact of an answer only goes on about what the user tells: no other text has a word of it."""
+        return kind in self.kinds and self.words.isdisjoint(fact_words(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The attributes that rules and the learned reader, where it is asked, find in a text."""
+
+    doc: Doc
+    ruled: tuple[Attribute, ...]
+    seen: tuple[Attribute, ...] | None
+
+    @classmethod
+    def of(cls, doc: Doc, domain: Domain, *, reader: bool) -> Read:
+        """A text as read."""
+        seen = doc.once(("seen", doc.text), lambda: packaged().read(doc.text)) if reader else None
+        return cls(doc, find_evidence(doc, domain), None if seen is None else tuple(attributes_of(seen, doc)))
+
+    def facts(self, counted: Collection[str], subjects: Collection[Subject] | None = None) -> frozenset[Fact]:
+        """What is told of anybody, or of some `subjects` as the reader takes them, in the classes that count."""
+        found = (*self.ruled, *(self.seen or ())) if subjects is None else self.seen or ()
+        return frozenset(facts_of((a for a in found if subjects is None or a.subject in subjects), self.doc, counted))
+
+
+def facts_of(attributes: Iterable[Attribute], doc: Doc, counted: Collection[str]) -> Iterator[Fact]:
+    """The attributes of a text that count, as facts."""
+    for a in attributes:
+        words = tuple(fact_words(doc.prepared.original[a.start : a.end])) if a.kind in counted else ()
+        if words:
+            yield a.kind, words
+
+
+def shared(facts: Iterable[Fact], text: str) -> int:
+    """How many facts have a word in a text: ages, also by their decade, and places the very word, others in any
+    form."""
+    words = frozenset(word for one in fact_words(text, ages=True) for word in one.split("|"))
+    stems: dict[str, list[str]] = {}
+    for word in words:
+        stems.setdefault(word[:STEM], []).append(word)
+    return sum(any(w in words or (kind not in ("age", "place") and any(is_alike(w, o) for o in stems.get(w[:STEM], ())))
+                   for w in told) for kind, told in facts)

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from discreet import Answer, Guard, Policy
+from discreet.core.errors import DetectorError, PolicyError, UsageError
+from discreet.guard import reading as reading_module
+from discreet.guard.redaction.marks import marks_of
+from discreet.guard.redaction.pieces import Pieces
+from discreet.guard.redaction.redact import Redaction, applied, stricter
+from discreet.guard.redaction.wording import wider
+
+CLUSTER = "The patient is a 52-year-old litigator from Omaha with two children."
+ADVICE = ("Take the tablets with food.", "The usual dose is 5 mg a day.", "Call the clinic if a rash appears.",
+          "Blood pressure is measured every three months.", "A dry cough is common and harmless.")
+
+
+@pytest.fixture(scope="module")
+def read() -> Guard:
+    return Guard("medical")
+
+
+@pytest.fixture(scope="module")
+def rules() -> Guard:
+    return Guard("medical", reader=False)
+
+
+@pytest.fixture(params=["read", "rules"])
+def guard(request: pytest.FixtureRequest) -> Guard:
+    found: Guard = request.getfixturevalue(request.param)
+    return found
+
+
+def sound(original: str, found: Redaction) -> str:
+    """The text that goes out, with everything that holds of each one."""
+    assert found.text is not None
+    assert found.after is not None
+    assert found.after.verdict.action == "safe"
+    assert applied(original, found.changes) == found.text
+    assert all(0 <= one.start <= one.end <= len(original) for one in found.changes)
+    assert all(a.end <= b.start for a, b in pairwise(found.changes))
+    return found.text
+
+
+def test_a_sentence_that_tells_is_left_out_and_others_stay(guard: Guard) -> None:
+    text = f"{ADVICE[1]} {CLUSTER} {ADVICE[0]}"
+    assert sound(text, guard.redact(text)) == f"{ADVICE[1]} {ADVICE[0]}"
+
+
+def test_a_safe_answer_stays(guard: Guard) -> None:
+    found = guard.redact(ADVICE[0])
+    assert (found.text, found.outcome, found.changes, found.after) == (ADVICE[0], "unchanged", (), None)
+
+
+def test_marks_are_stable(rules: Guard) -> None:
+    text = ("Mrs Ortiz asked for a refill. The pharmacy will call Ana Ortiz at 402-555-0182. If 402-555-0182 is busy, "
+            "write to ana.ortiz@example.com. Luis Ortega can collect it.")
+    assert sound(text, rules.redact(text)).startswith(
+        "[name 1] asked for a refill. The pharmacy will call [name 1] at [phone 1]. If [phone 1] is busy, write to "
+        "[email 1]. [name 2] can collect it.")
+
+
+@pytest.mark.parametrize(("text", "marks"), [
+    ("Mrs Ortiz called. Ana Ortiz's file is here. Ortiz agreed.", "1 1 1"),
+    ("Ana Ortiz and Luis Ortiz called.", "1 2"),
+    ("[name 4] called Ana Ortiz.", "5"),
+])
+def test_names(rules: Guard, text: str, marks: str) -> None:
+    found = marks_of(text, rules.judge(text).findings)
+    assert " ".join(re.findall(r"\d", "".join(edit.new for edit, _ in found))) == marks
+
+
+@pytest.mark.parametrize(("kind", "text", "said", "wanted"), [
+    ("age", "A 52-year-old engineer came in.", "52-year-old", "An engineer in their fifties came in."),
+    ("age", "She is 67 years old and walks.", "67 years old", "She is in their sixties and walks."),
+    ("age", "An 81-year-old patient came.", "81-year-old", "A patient in their eighties came."),
+    ("place", "She came from Omaha, NE last year.", "Omaha", "She came from Nebraska last year."),
+    ("place", "He lives near Omaha.", "Omaha", "He lives in Nebraska."),
+    ("affiliation", "He works at Stryker.", "Stryker", "He works at a company."),
+    ("family", "She lives with her two daughters.", "two daughters", "She lives with relatives."),
+    ("family", "His brother drove him.", "brother", "A relative drove him."),
+    ("occupation", "He works as a litigator.", "litigator", "He works as a legal professional."),
+])
+def test_wider_words(kind: str, text: str, said: str, wanted: str) -> None:
+    at = text.index(said)
+    edits = wider(kind, text, at, at + len(said))
+    assert edits is not None
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.start] + edit.new + text[edit.end :]
+    assert text == wanted
+
+
+@pytest.mark.parametrize(("kind", "text", "said"), [
+    ("age", "He was 12 when it began.", "12"), ("age", "A 4-year-old patient came.", "4-year-old"),
+    ("place", "The Omaha office called.", "Omaha"), ("place", "He lives in Qzvillage.", "Qzvillage"),
+    ("family", "She is married.", "married"), ("affiliation", "Stryker called.", "Stryker"),
+    ("occupation", "He is a quonsetteer.", "quonsetteer"), ("ethnicity", "He is Finnish.", "Finnish"),
+    ("age", "She is **52** and walks.", "**52**"),
+])
+def test_where_no_rule_is_sure(kind: str, text: str, said: str) -> None:
+    assert wider(kind, text, text.index(said), text.index(said) + len(said)) is None
+
+
+def test_lists_and_tables_keep_their_shape(guard: Guard) -> None:
+    bullet = "- She is a 52-year-old litigator from Omaha with two children.\n"
+    text = (f"# Plan\n\n- {ADVICE[0]}\n{bullet}- {ADVICE[1]}\n\n"
+            "| Drug | Dose |\n|---|---|\n| metformin | 5 mg |\n")
+    assert sound(text, guard.redact(text)) == text.replace(bullet, "")
+
+
+def test_pieces() -> None:
+    text = ("Intro here. See (e.g. this. And that) now.\n\n1. One. Two.\n2. Smt. Rao came.\n\n| A | B |\n|---|---|\n"
+            "| c | d |\n\n```\nx. y\n\nz\n```\n{\"a\": 1,\n\"b\": 2}\n")
+    pieces = Pieces.of(text)
+    said = [text[one.start : one.end].strip() for one in pieces.pieces]
+    assert said[:6] == ["Intro here.", "See (e.g. this. And that) now.", "One.", "Two.", "Smt. Rao came.", "| A | B |"]
+    assert [pieces.is_prose(i) for i in range(len(said))] == [True] * (len(said) - 2) + [False] * 2
+    left = "".join(text[a:b] for (_, a), (b, _) in pairwise([(0, 0), *pieces.cuts(text, {2, 3, 7}), (len(text), 0)]))
+    assert left == ("Intro here. See (e.g. this. And that) now.\n\n2. Smt. Rao came.\n\n```\nx. y\n\nz\n```\n"
+                    "{\"a\": 1,\n\"b\": 2}\n")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([*"|-#>*`\"(){}[]<.:\n\t ", "**", "| a | b |\n|---|---|\n", "```\n", "1. ", "Smt. ",
+                                 "A b.", "\\\\begin{x}", "İ", "\ud800", "\r\n"]), max_size=25).map("".join),
+       st.sets(st.integers(0, 20)))
+def test_pieces_of_anything(text: str, dropped: set[int]) -> None:
+    """Pieces are in order and apart, and so are the cuts, which hold every piece that goes."""
+    pieces = Pieces.of(text)
+    assert all(a.end <= b.start for a, b in pairwise(pieces.pieces))
+    gone = dropped & set(range(len(pieces.pieces)))
+    cuts = pieces.cuts(text, gone)
+    assert all(a[1] < b[0] for a, b in pairwise(cuts))
+    for i in gone:
+        said = text[pieces.pieces[i].start : pieces.pieces[i].end].strip()
+        start = text.index(said, pieces.pieces[i].start) if said else 0
+        assert not said or any(a <= start and start + len(said) <= b for a, b in cuts)
+
+
+@pytest.mark.parametrize(("text", "outcome"), [
+    (CLUSTER, "not_enough"),
+    ("Die Patientin ist eine Anwältin aus Omaha, und sie wohnt dort mit ihren zwei Kindern.", "not_judged"),
+    ("", "not_judged"),
+    ('{"age": "52", "occupation": "litigator", "residence": "Omaha"}', "not_enough"),
+    (" ".join(f"{one} {CLUSTER}" for one in ADVICE * 7), "too_long"),
+])
+def test_what_is_withheld(rules: Guard, text: str, outcome: str) -> None:
+    found = rules.redact(text)
+    assert (found.text, found.outcome, found.changes) == (None, outcome, ())
+
+
+def test_quotes_and_probes_are_withheld(rules: Guard) -> None:
+    note = "The boiler in the east wing was drained, flushed and refilled with softened water on 14 March."
+    strict = Guard(replace(rules.policy, quotes=replace(rules.policy.quotes, action="flag")), reader=False)
+    answer = Answer("1", f"As the log says: {note} {CLUSTER}", sources=(note,))
+    assert strict.redact(answer).outcome == "quote"
+    assert sound(answer.answer, rules.redact(answer)) == f"As the log says: {note}"
+    asked = "Does the 52-year-old litigator from Omaha with two children take metformin?"
+    assert rules.redact("Yes, she takes metformin.", asked).outcome == "probe"
+
+
+def test_a_broken_detector_withholds(rules: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> None:
+        raise DetectorError("the test", "a fault")
+
+    monkeypatch.setattr(reading_module, "guess_language", broken)
+    assert rules.redact(CLUSTER).outcome == "not_judged"
+
+
+def test_thresholds_are_stricter(read: Guard) -> None:
+    for point in ("conservative", "balanced", "strict"):
+        guard = Guard("medical", point=point)
+        other = stricter(guard)
+        assert other.rules_tau < guard.rules_tau
+        assert other.unsure_above(other.point) < guard.unsure_above(guard.point)
+
+
+def test_few_people_are_withheld_or_left_out(rules: Guard) -> None:
+    """What is left of a person must fit as many people as the policy asks for."""
+    policy = replace(Policy.of("medical", "clinician"), fewer_than=10**9)
+    text = f"{ADVICE[0]} The patient is 52 years old. {CLUSTER}"
+    assert sound(text, Guard(policy, reader=False).redact(text)) == ADVICE[0]
+
+
+def test_the_policy_says_what_is_done() -> None:
+    assert Policy.of("medical").on_flag == "withhold"
+    assert rules_of("redact").on_flag == "redact"
+    with pytest.raises(PolicyError, match="on_flag must be withhold or redact, got 'mask'"):
+        rules_of("mask")
+    with pytest.raises(UsageError):
+        Guard("medical", reader=False).redact(7)  # type: ignore[arg-type]
+
+
+def rules_of(on_flag: str) -> Policy:
+    from discreet.guard.policy import _parsed
+
+    data = {"version": 1, "domain": "medical", "on_flag": on_flag, "audiences": {"all": {"subjects": ["third"]}}}
+    return _parsed(data, "here", None, None)
+
+
+FACTS = {"age": "52-year-old", "place": "Omaha", "occupation": "litigator", "name": "Ana Ortiz",
+         "phone": "402-555-0182"}
+TELLING = ("The patient is a 52-year-old litigator.", "Ana Ortiz is a litigator from Omaha.",
+           "Ana Ortiz, a 52-year-old woman, can be called at 402-555-0182.", "She works as a litigator in Omaha.",
+           "The patient lives in Omaha with her two daughters.", "Please call Ana Ortiz at 402-555-0182.")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from([*TELLING, *ADVICE]), min_size=1, max_size=6), st.sampled_from([" ", "\n\n", "\n- "]))
+def test_whatever_goes_out(rules: Guard, read: Guard, sentences: list[str], between: str) -> None:
+    """No direct identifier, less than two attributes of the person, other sentences as they were; the same each time,
+    and once is enough."""
+    text = between.join(["Here is the plan.", *sentences])
+    for guard in (rules, read):
+        found = guard.redact(text)
+        assert (found.text, found.changes) == ((again := guard.redact(text)).text, again.changes)
+        assert not any(word in repr(found) for word in FACTS.values())
+        if found.outcome != "redacted":
+            assert found.text in (None, text)
+            continue
+        out = sound(text, found)
+        assert FACTS["phone"] not in out
+        assert "Ortiz" not in out
+        assert sum(FACTS[kind] in out for kind in ("age", "place", "occupation")) < 2
+        assert all(out.count(one) == text.count(one) for one in ADVICE)
+        assert not any(word in change.replacement for change in found.changes for word in FACTS.values())
+        assert guard.redact(out).outcome == "unchanged"

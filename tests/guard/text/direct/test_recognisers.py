@@ -1,0 +1,74 @@
+"""What each recogniser finds and leaves, over the texts of `cases.yaml`, and their validators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from stdnum import luhn
+
+from discreet.guard.text.direct.detect import known_types
+from discreet.guard.text.direct.recognisers.checked_numbers import is_card, is_routing
+from discreet.guard.text.direct.recognisers.internet import is_about_a_user, is_public_host
+
+Found = Callable[[str, str], list[str]]
+CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
+
+
+def test_every_type_has_cases() -> None:
+    assert {*CASES, "person_name", "person_name_hypothetical"} == set(known_types())
+    assert all(cases["found"] and cases["left"] for cases in CASES.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"), [(kind, *case) for kind, cases in CASES.items() for case in cases["found"]]
+)
+def test_an_identifier_is_found(found: Found, kind: str, text: str, value: str) -> None:
+    assert found(text, kind) == [value]
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, cases in CASES.items() for text in cases["left"]])
+def test_what_looks_alike_is_left(found: Found, kind: str, text: str) -> None:
+    assert found(text, kind) == []
+
+
+def test_accounts_in_a_list_share_the_cue(found: Found) -> None:
+    assert found("accounts 12345678, 87654321 and 11223344", "bank_account") == ["12345678", "87654321", "11223344"]
+
+
+@pytest.mark.parametrize("body", ["02100002", "11100002", "32108100", "06110207"])
+def test_weights_of_routing_numbers_are_three_seven_one(body: str) -> None:
+    weights = (3, 7, 1, 3, 7, 1, 3, 7, 1)
+    for digit in "0123456789":
+        total = sum(w * int(d) for w, d in zip(weights, body + digit, strict=True))
+        assert is_routing(body + digit) == (total % 10 == 0)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "length"), [("4", 16), ("51", 16), ("2720", 16), ("34", 15), ("65", 16), ("3528", 16)]
+)
+def test_one_check_digit_of_ten_fits_a_card(prefix: str, length: int) -> None:
+    body = (prefix + "314159265358979323")[: length - 1]
+    assert [d for d in "0123456789" if is_card(body + d)] == [luhn.calc_check_digit(body)]
+
+
+@pytest.mark.parametrize(
+    ("host", "public"),
+    [("cdc.gov", True), ("www.cdc.gov", True), ("x.ac.uk", True), ("nhs.uk", True), ("www.who.int", True),
+     ("a.org", True), ("en.wikipedia.org", True), ("www.investopedia.com", True), ("janewhitfield.com", False),
+     ("gov.example.com", False), ("notwebmd.com", False), ("facebook.com", False)],
+)
+def test_public_hosts(host: str, public: bool) -> None:
+    assert is_public_host(host) is public
+
+
+@pytest.mark.parametrize(
+    ("rest", "personal"),
+    [("/~jane", True), ("/@jane", True), ("/user/7", True), ("/a/profile/7", True), ("/in/jane", True),
+     ("/x?id=7", True), ("/x?a=1&patient=7", True), ("", False), ("/flu/index.html", False), ("/search?q=flu", False),
+     ("/login/", False)],
+)
+def test_paths_of_a_user(rest: str, personal: bool) -> None:
+    assert is_about_a_user(rest) is personal

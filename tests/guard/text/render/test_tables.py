@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from discreet.guard.guard import Guard
+from discreet.guard.text.reader import FOLDER, MODEL
+from discreet.guard.text.render import render
+from discreet.guard.text.render.tables import ALWAYS_LABELLED, MAX_LABELS
+
+RECORDS = "Age, City.\n\x1e\nAge: 52.\nCity: Omaha.\n\x1e\nAge: 60.\nCity: Boise"
+FIELDS = "Field: Value.\nAge: 52.\nCity: Omaha."
+
+
+@pytest.mark.parametrize("text", [
+    "| Age | City |\n|---|---|\n| 52 | Omaha |\n| 60 | Boise |", "Age | City\n:--|--:\n52 | Omaha\n60 | Boise",
+    "| Age | City |\n| 52 | Omaha |\n| 60 | Boise |", "Age,City\n52,Omaha\n60,Boise",
+    "Age\tCity\n52\tOmaha\n60\tBoise", "Age;City\n52;Omaha\n60;Boise",
+    "┌─────┬───────┐\n│ Age │ City  │\n├─────┼───────┤\n│ 52  │ Omaha │\n│ 60  │ Boise │\n└─────┴───────┘",
+    "| **Age** | `City` |\n|---|---|\n| 52 | *Omaha* |\n| 60 | Boise |"])
+def test_a_row_is_a_record(text: str) -> None:
+    assert render(text).text.strip().rstrip(".") == RECORDS
+
+
+@pytest.mark.parametrize("text", [
+    "| Field | Value |\n|---|---|\n| Age | 52 |\n| City | Omaha |",
+    "+---+---+\n| Field | Value |\n+===+===+\n| Age | 52 |\n+---+---+\n| City | Omaha |"])
+def test_two_columns_may_be_fields(text: str) -> None:
+    assert render(text).text.strip() == FIELDS
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("| | A | B |\n|-|-|-|\n| Age | 52 | 60 |\n| City | Omaha | Boise |", "A; B.\nAge: 52; 60.\nCity: Omaha; Boise."),
+    ("| Job | State | Median wage |\n|---|---|---|\n| Nurse | Texas | 7 |\n| Cook | Ohio | 5 |",
+     "Job, State, Median wage.\n\x1dNurse, Texas, 7.\n\x1dCook, Ohio, 5."),
+    ("| Age | State |\n|---|---|\n| 40-49 | Texas |", "Age, State.\n\x1d40-49, Texas."),
+    ("| Age | City |\n|---|---|\n| 52 | |\n| | Boise |", "Age, City.\n\x1e\nAge: 52.\n\x1e\nCity: Boise."),
+    ('id,answer\n1,"She, a nurse, is a tall person of 52"\nend',
+    "id, answer.\n\x1e\nId: 1.\nAnswer:\nShe, a nurse, is a tall person of 52.\nend"),
+])
+def test_other_tables(text: str, expected: str) -> None:
+    assert render(text).text == expected
+
+
+@pytest.mark.parametrize("text", [
+    "Yes, no\nand, or", "Omaha, Nebraska\nTulsa, Oklahoma", "Age, sex\n", "a | b", "one\ttwo\nthree\tfour",
+    "| alone |", "Dear Ann,\nthank you, Bob"])
+def test_what_is_no_table(text: str) -> None:
+    assert render(text).text == text
+
+
+@pytest.mark.parametrize("wide", [10, 1_000, 20_000])
+def test_labels_of_many_records_are_bounded_and_what_is_left_is_told(wide: int) -> None:
+    text = f"| Age | City {'x' * wide} |\n|---|---|\n" + "| 52 | Omaha |\n" * 2_000
+    rendered = render(text)
+    assert rendered.text.count("52") == rendered.text.count("Omaha") == 2_000
+    assert len(rendered.text) <= 3 * len(text) + max(ALWAYS_LABELLED, MAX_LABELS * len(text))
+    assert rendered.beyond == (wide > 100)
+
+
+PERSON = "Retired welder, 71, widowed, lives near Boise"
+
+
+@pytest.mark.parametrize(("row", "expected"), [
+    (["Lisinopril", "10 mg", PERSON], f"\x1dLisinopril, 10 mg, \x1f{PERSON}."),
+    (["Lisinopril", PERSON, "10 mg"], f"\x1dLisinopril, \x1f{PERSON}, \x1d10 mg."),
+    ([PERSON, "10 mg", "daily"], f"{PERSON}, \x1d10 mg, daily."),
+    (["Lisinopril", "10 mg", "daily"], "\x1dLisinopril, 10 mg, daily.")])
+def test_a_cell_about_a_person_is_read_in_a_table_of_other_things(row: list[str], expected: str) -> None:
+    rows = [["Drug", "Dose", "Note"], ["---"] * 3, ["Metformin", "500 mg", "with food"], row]
+    said = render("\n".join("| " + " | ".join(cells) + " |" for cells in rows)).text
+    assert said == f"Drug, Dose, Note.\n\x1dMetformin, 500 mg, with food.\n{expected}"
+
+
+def test_persons_of_two_rows_are_two_records() -> None:
+    text = f"| Drug | Dose | Rate |\n|---|---|---|\n| A | 5 | {PERSON} |\n| B | 6 | low |\n| C | 7 | {PERSON} |"
+    assert render(text).text == (f"Drug, Dose, Rate.\n\x1dA, 5, \x1f{PERSON}.\n\x1dB, 6, low.\n\x1e\n\x1dC, 7, \x1f"
+                                 f"{PERSON}.")
+
+
+@pytest.mark.skipif(not (FOLDER / MODEL).exists(), reason="needs the weights of the reader")
+@pytest.mark.parametrize("mark", ["|", "\t"])
+@pytest.mark.parametrize("person", [PERSON, "52-year-old litigator from Omaha with two children",
+                                    "Mother of two, 34, night-shift nurse in Duluth"])
+@pytest.mark.parametrize("rows", [
+    [["Item", "Note"], ["Metformin", "500 mg"], ["Patient", "?"]],
+    [["Drug", "Dose", "Note"], ["Metformin", "500 mg", "with food"], ["Lisinopril", "10 mg", "?"]],
+    [["Case", "Year", "Holding"], ["Smith v. Jones", "1999", "Affirmed"], ["Ours", "2021", "?"]],
+    [["Expense", "Amount", "Share"], ["Rent", "$500", "20%"], ["?", "$100", "3%"]]])
+def test_one_person_among_other_rows_is_flagged(rows: list[list[str]], person: str, mark: str) -> None:
+    said = [[person if cell == "?" else cell for cell in row] for row in rows]
+    action = Guard("medical").check("\n".join(mark.join(row) for row in [said[0], ["---"] * len(said[0]), *said[1:]]
+                                              if mark == "|" or row[0] != "---")).action
+    # Behind tabs alone a short row may be a line of notes about a group: such an answer goes to review at least.
+    assert action == "flag" or (mark == "\t" and action == "abstain")
+
+
+@pytest.mark.skipif(not (FOLDER / MODEL).exists(), reason="needs the weights of the reader")
+@pytest.mark.parametrize("body", [
+    [["Registered nurse with twenty years of experience", "Texas", "$70,000"], ["Cook in a school", "Ohio", "$30,000"]],
+    [["Men aged 45 to 54 who smoke and drink daily", "120", "3"], ["Total", "210", "5"]],
+    [["Divorced mother with two children under 18", "$41,000", "12%"], ["Retired couple", "$52,000", "20%"]]])
+def test_wages_strata_and_totals_stay_nobodys(body: list[list[str]]) -> None:
+    rows = [["Group", "Number", "Median wage"], ["---"] * 3, *body]
+    assert Guard("medical").check("\n".join("| " + " | ".join(row) + " |" for row in rows)).action == "safe"

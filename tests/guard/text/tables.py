@@ -1,0 +1,169 @@
+"""Readers over small networks: every output of a token is a row of a table; and what they must find, token by token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tests.heavy import need
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from discreet.guard.text.reader import CARD, MODEL, RECORD, TOKENIZER, seal
+
+WORDS = ["she", "he", "nurse", "fire", "##man", "##fight", "##er", "boston", "old", "52", "-", ".", ",", "a", "é"]
+VOCABULARY = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
+CLASSES, KINDS = ("age", "place", "job"), ("third", "speaker", "public", "cohort", "nobody")
+N, C, K, P = len(VOCABULARY), len(CLASSES), len(KINDS), 4
+SHAPES = {"inside": (C,), "begins": (C,), "whose": (C, K), "person": (P,), "counts": (3, 4), "inferred": (C,),
+          "vector": (6,), "held": (4,)}
+GATE, SHIFT, SAME = np.linspace(0.5, 1.5, C * P).reshape(C, P), np.linspace(-0.2, 0.3, C * P).reshape(C, P), (1.5, -0.4)
+CUT = {"age": 0.5, "place": 0.35, "job": 0.6}
+Tables = Mapping[str, Any]
+
+
+def tables(seed: int = 7) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    return {name: rng.normal(0, 2, (N, *shape)).astype(np.float32) for name, shape in SHAPES.items()}
+
+
+def network(tables: Tables) -> bytes:
+    """Each token's outputs are its row of the tables, those of the text the highest or the mean over its tokens. Where
+    `tables` has "places", a token's person is its place in the window, counted from 1."""
+    onnx = need("onnx")
+    helper, kind = onnx.helper, onnx.TensorProto
+    nodes, outputs = [], []
+    constants = {name: tables[name] for name in SHAPES}
+    for name, shape in SHAPES.items():
+        whole = name in ("counts", "inferred", "vector")
+        nodes.append(helper.make_node("Gather", [name + "_table", "ids"], [name + "_each" if whole else name]))
+        if whole:
+            how = "ReduceMean" if name == "vector" else "ReduceMax"
+            nodes.append(helper.make_node(how, [name + "_each"], [name], axes=[1], keepdims=0))
+        outputs.append(helper.make_tensor_value_info(name, kind.FLOAT, [1, *([] if whole else ["t"]), *shape]))
+    found = [onnx.numpy_helper.from_array(v, n + "_table") for n, v in constants.items()]
+    if "places" in tables:
+        nodes = [n for n in nodes if n.output[0] != "person"] + [
+            helper.make_node("Gather", ["person_table", "ids"], ["row"]),
+            helper.make_node("Mul", ["row", "zero"], ["nothing"]),
+            helper.make_node("Add", ["nothing", "one"], ["ones"]),
+            helper.make_node("CumSum", ["ones", "axis"], ["person"])]
+        found += [onnx.numpy_helper.from_array(np.array(v, t), n)
+                  for n, v, t in (("zero", 0, np.float32), ("one", 1, np.float32), ("axis", 1, np.int64))]
+    graph = helper.make_graph(nodes, "tables", [helper.make_tensor_value_info("ids", kind.INT64, [1, "t"])], outputs,
+                              found)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return bytes(made.SerializeToString())
+
+
+def tokenizer() -> Tokenizer:
+    made = Tokenizer(models.WordPiece(VOCABULARY, unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer(strip_accents=False)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", VOCABULARY["[CLS]"]), ("[SEP]", VOCABULARY["[SEP]"])])
+    made.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    made.enable_truncation(5)
+    return made
+
+
+def write(folder: Path, tables: Tables, **changed: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MODEL).write_bytes(network(tables))
+    tokenizer().save(str(folder / TOKENIZER))
+    card = {"classes": CLASSES, "kinds": KINDS, "inferred": CLASSES, "thresholds": CUT, "window": 12,
+            "persons": {"gate": GATE.tolist(), "shift": SHIFT.tolist(), "same": SAME}, **changed}
+    return sealed(folder, card)
+
+
+def sealed(folder: Path, card: Mapping[str, Any]) -> Path:
+    """Write a card that fits the files of a folder."""
+    hashes = {n: sha256((folder / n).read_bytes()).hexdigest() for n in (MODEL, TOKENIZER)}
+    card = {**card, "sha256": {**hashes, CARD: seal(card)}}
+    (folder / CARD).write_text(json.dumps(card), encoding="utf-8")
+    return folder
+
+
+def only(**rows: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables of a reader that finds nothing, but for some words: `only(inside={"nurse": [-9, -9, 9]})`."""
+    made = {name: np.full((N, *shape), -9.0 if name in ("inside", "begins") else 0.0, np.float32)
+            for name, shape in SHAPES.items()}
+    made["whose"][..., 0] = 1.0
+    for name, words in rows.items():
+        for word, values in words.items():
+            made[name][VOCABULARY[word]] = values
+    return made
+
+
+def slowly(text: str, said: Tables) -> tuple[list[tuple[Any, ...]], dict[tuple[str, str], Any]]:
+    """What the reader must find, token by token and record by record: of each span class, start, end, subject, person,
+    probability; of each person and subject what they hold."""
+    spans: list[tuple[Any, ...]] = []
+    held: dict[tuple[str, str], Any] = {}
+    start = known = 0
+    for record in text.split(RECORD):
+        found, number = _record(record, said, known)
+        known += number
+        for kind, begin, end, subject, person, p, _ in found:
+            spans.append((kind, start + begin, start + end, subject, person, p))
+        for who in {(person, subject) for _, _, _, subject, person, _, _ in found}:
+            mean = np.mean([row for *_, subject, person, _, row in found if (person, subject) == who], axis=0)
+            held[who] = np.maximum(held.get(who, -np.inf), mean)
+        start += len(record) + 1
+    return spans, held
+
+
+def _record(text: str, said: Tables, known: int) -> tuple[list[tuple[Any, ...]], int]:
+    """The spans of one record, each with its mean row of "held", and how many persons they tell apart."""
+    encoded = tokenizer()
+    encoded.no_truncation()
+    encoded.encode_special_tokens = True
+    tokens = encoded.encode(text, add_special_tokens=False)
+    words: list[list[int]] = []
+    for i, (start, _) in enumerate(tokens.offsets):
+        before = tokens.offsets[i - 1][1] if i else -1
+        if words and before == start and text[start - 1].isalnum() and text[start].isalnum():
+            words[-1].append(i)
+        else:
+            words.append([i])
+    found: list[tuple[list[int], int, list[float]]] = []
+    for c, name in enumerate(CLASSES):
+        opened: list[int] | None = None
+        for word in words:
+            p = np.mean([1 / (1 + np.exp(-said["inside"][tokens.ids[i], c].astype(float))) for i in word])
+            if p <= CUT[name]:
+                opened = None
+                continue
+            if opened is None or said["begins"][tokens.ids[word[0]], c] > 1.0:
+                opened = []
+                found.append((opened, c, []))
+            opened.extend(word)
+            found[-1][2].extend([p] * len(word))
+    found.sort(key=lambda one: (one[0][0], one[0][-1], one[1]))
+    persons: list[list[tuple[Any, Any]]] = []  # Of each span of a person: vector, shares of subjects.
+    whose: list[tuple[str, int | None]] = []
+    for inside, c, _ in found:
+        ids = [tokens.ids[i] for i in inside]
+        logits = np.mean([said["whose"][i, c].astype(float) for i in ids], axis=0)
+        subject, person = KINDS[int(logits.argmax())], None
+        if subject in ("third", "public"):
+            mine = np.mean([said["person"][i].astype(float) for i in ids], axis=0) * GATE[c] + SHIFT[c]
+            odds = [np.mean([mine @ other * SAME[0] + SAME[1] for other, _ in spans]) for spans in persons]
+            person = int(np.argmax(odds)) if odds and max(odds) > 0 else len(persons)
+            if person == len(persons):
+                persons.append([])
+            persons[person].append((mine, np.exp(logits) / np.exp(logits).sum()))
+        whose.append((subject, person))
+    out = []
+    for (inside, c, p), (first, person) in zip(found, whose, strict=True):
+        subject = name = first
+        if person is not None:
+            chances = sum(chance for _, chance in persons[person])
+            subject = "public" if chances[KINDS.index("public")] > chances[KINDS.index("third")] else "third"
+            name = f"r{known + person + 1}"
+        out.append((CLASSES[c], tokens.offsets[inside[0]][0], tokens.offsets[inside[-1]][1], subject, name,
+                    float(np.mean(p)), np.mean([said["held"][tokens.ids[i]] for i in inside], axis=0)))
+    return out, len(persons)

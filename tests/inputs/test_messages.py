@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from discreet.core.records import Answer, Turn
+from discreet.guard.text.provenance import request_of
+from discreet.inputs.messages import TooDeepError, asked_of, turns_of
+
+PASSAGE = "Grete is 44 and cuts trees."
+MINE = "I am a 52-year-old litigator from Omaha, and I would like to know whether I may apply."
+
+
+def user(*parts: Any) -> dict[str, Any]:
+    return {"role": "user", "content": list(parts)}
+
+
+def text(said: str) -> dict[str, str]:
+    return {"type": "text", "text": said}
+
+
+def told(*messages: Any) -> list[tuple[str, str]]:
+    """The origins of a request and their texts."""
+    question, turns = asked_of(messages)
+    return [(part.origin, part.text) for part in request_of(Answer("1", "", question, (), turns)).parts]
+
+
+def test_the_question_is_the_text_of_the_last_user_message() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    question, turns = asked_of([{"role": "system", "content": "s"}, {"role": "user", "content": "a"},
+                                {"role": "assistant", "content": None}, user(text("b"), image)])
+    assert (question, turns) == ("b", (Turn("system", "s"), Turn("user", "a")))
+    assert asked_of([{"role": "system", "content": "s"}])[0] is None
+
+
+def test_several_texts_of_a_message_are_one_and_give_no_consent_where_one_is_not_the_users() -> None:
+    assert asked_of([user(text(MINE), text("And now?"))])[0] == f"{MINE}\n\nAnd now?"
+    assert asked_of([user("a", text("b"))])[0] == "a\n\nb"
+    assert told(user(text(MINE), text(f"Context: {PASSAGE}")))[0][0] == "unknown"
+
+
+@pytest.mark.parametrize(("part", "origin"), [
+    ({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": PASSAGE}}, "retrieved"),
+    ({"type": "document", "source": {"type": "content", "content": [text(PASSAGE)]}, "title": "A"}, "retrieved"),
+    ({"type": "search_result", "source": "https://a.test", "title": "A", "content": [text(PASSAGE)]}, "retrieved"),
+    ({"type": "file", "file": {"filename": "a.txt", "text": PASSAGE}}, "retrieved"),
+    ({"type": "grounding_source", "text": PASSAGE}, "retrieved"),
+    ({"type": "guarded_text", "text": PASSAGE}, "retrieved"),
+    ({"type": "resource", "resource": {"uri": "a:b", "mimeType": "text/plain", "text": PASSAGE}}, "retrieved"),
+    ({"type": "tool_result", "tool_use_id": "t", "content": PASSAGE}, "tool"),
+    ({"type": "tool_result", "content": [{"type": "document", "source": {"data": PASSAGE}}]}, "tool"),
+    ({"type": "web_search_tool_result", "content": [{"title": "A", "text": PASSAGE}]}, "tool"),
+    ({"type": "function_call_output", "output": PASSAGE}, "tool"),
+    ({"type": "text-plain", "text": PASSAGE}, "retrieved"),
+    ({"type": "thinking", "thinking": PASSAGE}, "unknown"), ({"type": "mine", "text": PASSAGE}, "unknown"),
+    ({"text": PASSAGE}, "unknown"), ({"type": "text", "text": {"value": PASSAGE}}, "unknown"),
+])
+def test_typed_parts_of_a_user_message_are_not_the_users_words(part: Any, origin: str) -> None:
+    (kind, said), asked = told(user(part, text(MINE)))
+    assert (kind, PASSAGE in said) == (origin, True)
+    assert asked == ("user", MINE)
+    assert [kind for kind, _ in told(user(part))] == [origin]
+
+
+@pytest.mark.parametrize(("message", "origin"), [
+    ({"content": MINE}, "unknown"), ({"role": None, "content": MINE}, "unknown"),
+    ({"role": 1, "content": MINE}, "unknown"), ({"role": "USER", "content": MINE}, "unknown"),
+    ({"role": "human", "content": MINE}, "unknown"),
+    ({"role": "root", "content": [text(MINE)]}, "unknown"), ({"role": "tool", "content": [text(MINE)]}, "tool"),
+    ({"role": "function", "name": "f", "content": MINE}, "tool"), ({"role": "developer", "content": MINE}, "system"),
+    ({"role": "assistant", "content": [text(MINE)]}, "answer"),
+    ({"role": "assistant", "content": [{"type": "tool_use", "id": "a", "input": {"q": MINE}}]}, "answer"),
+    ({"role": "system", "type": "grounding_source", "content": MINE}, "retrieved"),
+    ({"role": "system", "content": [{"type": "grounding_source", "text": MINE}]}, "retrieved"),
+    ({"type": "function_call_output", "call_id": "c", "output": MINE}, "tool"),
+    ({"role": "user", "type": "tool_result", "content": MINE}, "tool"), ({"role": "user", "content": MINE}, "user"),
+    ({"role": "user", "type": "message", "content": {"type": "text", "text": MINE}}, "user"),
+])
+def test_the_origin_of_a_message(message: dict[str, Any], origin: str) -> None:
+    assert told(message) == [(origin, MINE)]
+
+
+def test_a_tool_that_answers_with_the_question_withdraws_nothing_and_an_earlier_passage_does() -> None:
+    asked = {"role": "user", "content": MINE}
+    called = {"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}
+    result = {"role": "tool", "tool_call_id": "c", "content": f"Results for: {MINE} {PASSAGE}"}
+    assert [kind for kind, _ in told(asked, called, result)] == ["user", "tool"]
+    assert [kind for kind, _ in told(asked, called, user({"type": "tool_result", "content": MINE}))] == ["user", "tool"]
+    assert [kind for kind, _ in told(result, asked)] == ["tool", "unknown"]
+    assert [kind for kind, _ in told(user({"type": "document", "text": MINE}, text(MINE)))] == ["retrieved", "unknown"]
+    assert [kind for kind, _ in told(user(text(MINE), {"type": "document", "text": MINE}))] == ["retrieved", "unknown"]
+
+
+def test_bytes_are_no_text_and_deep_messages_are_refused() -> None:
+    for part in ({"type": "file", "file": {"file_data": "JVBE" * 99}},
+                 {"type": "document", "source": {"type": "base64", "data": "JVBE" * 99}},
+                 {"type": "file", "file": {"x": "data:application/pdf;base64,JVBE"}}):
+        assert list(turns_of(user(part))) == []
+    deep: Any = "x"
+    for _ in range(40):
+        deep = [deep]
+    with pytest.raises(TooDeepError):
+        asked_of([user({"type": "document", "source": deep})])

@@ -16,12 +16,12 @@ $(VENV)/bin/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 # The demo needs neither linters nor Ray nor Presidio: an extra of its own.
-$(DEMO): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+$(DEMO): pyproject.toml papers/pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[demo]' --editable papers
 	touch $(DEMO)
 
-$(STAMP): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+$(STAMP): pyproject.toml papers/pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable papers
 	touch $(STAMP) $(DEMO)
 
 demo: $(DEMO)

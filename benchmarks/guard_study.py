@@ -35,7 +35,12 @@ from discreet.guard.density.dual_density import DualDensity
 from discreet.guard.density.points import thetas
 from discreet.guard.density.professional import professional
 from discreet.guard.domains import builtin_domains
-from discreet.guard.pairings import (
+from discreet.guard.policy import Policy
+from discreet.inputs.encode.presets import build_encoders, default_cache
+from discreet.stats import share_estimate
+from discreet.synth.campaign import run_campaign
+from discreet.synth.plan import make_plan
+from discreet_papers.ppe.pairings import (
     CONFIGURATIONS,
     DEFAULT,
     Partitions,
@@ -43,11 +48,6 @@ from discreet.guard.pairings import (
     fit_configurations,
     read_partitions,
 )
-from discreet.guard.policy import Policy
-from discreet.inputs.encode.presets import build_encoders, default_cache
-from discreet.stats import share_estimate
-from discreet.synth.campaign import run_campaign
-from discreet.synth.plan import make_plan
 
 RATIOS = (0.5, 0.95, 1.26, 1.54, 2.0)
 NUS = (0.005, 0.02, 0.05)

@@ -16,8 +16,8 @@ from discreet.core.files import dump_json, write_atomic
 from discreet.core.records import Estimate, plain
 from discreet.guard.domains import builtin_domains
 from discreet.guard.guard import Guard
-from discreet.studies.ppe.leaks import measure_leaks
 from discreet.synth.leaks import make_leaks
+from discreet_papers.ppe.leaks import measure_leaks
 
 COLUMNS = ("flagged", "held", "control_flagged", "control_held", "passage_flagged", "general_flagged",
            "direct")

@@ -1,4 +1,4 @@
-"""The suites of the PPE paper's limits (`discreet.studies.ppe.limits`), a JSON line a row.
+"""The suites of the PPE paper's limits (`discreet_papers.ppe.limits`), a JSON line a row.
 
     python -m benchmarks.ppe_limits quotes --n 25 --seed 0 --data DATA --output F
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.machine import machine
 
-from discreet.studies.ppe.limits import SUITES, plain_row
+from discreet_papers.ppe.limits import SUITES, plain_row
 
 
 def main() -> None:

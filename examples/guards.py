@@ -2,7 +2,7 @@
 
     python examples/guards.py --out demo
 
-Writes partitions with `discreet synth run`, fits with `discreet guard pairings`, and leaves the guards in
+Writes partitions with `discreet synth run`, fits with `discreet reproduce pairings`, and leaves the guards in
 `OUT/guards/`, the figures in `OUT/summary.json`. The text is a grammar's: the figures say that the parts fit together
 and what the stress test shows; they are no measurement on text that people wrote (`docs/results/guard.md`).
 """

@@ -32,13 +32,13 @@ from discreet.core.records import Answer, Estimate
 from discreet.guard.benchmark.figures import risk_coverage
 from discreet.guard.domains import builtin_domains
 from discreet.guard.guard import Guard
-from discreet.guard.pairings import DEFAULT, Partitions, evaluate_pairings, fit_configurations, read_partitions
 from discreet.guard.policy import Policy
 from discreet.guard.text.direct.detect import known_types
 from discreet.inputs.encode.presets import build_encoders, default_cache
 from discreet.stats import bootstrap_estimate, share_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import make_plan
+from discreet_papers.ppe.pairings import DEFAULT, Partitions, evaluate_pairings, fit_configurations, read_partitions
 
 WAYS = ("rules", "reader")
 WRITERS = ("unsafe_heldout", "matched_unsafe", "borderline_eval", "matched_borderline")

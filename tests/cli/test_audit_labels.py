@@ -15,7 +15,7 @@ import yaml
 from tests.audit.experiments.labels.made_up import write_table
 from tests.cli.conftest import KEY, Cli, Ended, Refused, jsonl, rendered_again, result, run_kept
 
-import discreet.studies
+import discreet_papers
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.engine import Store
 from discreet.audit.labels.audit import audit_labels
@@ -30,7 +30,7 @@ RECIPE = "mlp:hidden=8,layers=1,epochs=3,batch=64"
 INLINE = ("--permutations", 0, "--no-tune", "--engine", "inline")
 TRAINED = ("audit", "labels", "train", "--recipe", RECIPE, "--target", "label", "--group", "user", "--canaries", 0.1,
            "--control", 0.1, "--planted", "1,4", "--references", 1, *INLINE)
-PAPER = Path(discreet.studies.__file__).parent / "blia" / "paper.csv"
+PAPER = Path(discreet_papers.__file__).parent / "blia" / "paper.csv"
 HEAD = "benchmark,n_canaries,n_train,train_accuracy,epsilon,success,guess\n"
 SOUND = "mine,500,20000,95,inf,97,prediction\nmine,500,20000,80,1,60,prediction\n"
 

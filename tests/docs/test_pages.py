@@ -35,7 +35,7 @@ ELSEWHERE = {
     "docs/proxy.md": "tests/serve/clients/test_openai_client.py",
     "docs/llamaindex.md": "tests/serve/integrations/real_llamaindex.py",
 }
-NEEDS_FILES = ("guard fit", "guard calibrate", "guard evaluate", "guard pairings", "guard check --guard",
+NEEDS_FILES = ("guard fit", "guard calibrate", "guard evaluate", "reproduce pairings", "guard check --guard",
                "defend frontier", "audit check-table", "--embeddings", "recipe.yaml")
 """Commands whose input is the reader's: their options are checked, and tests of the command line run them."""
 

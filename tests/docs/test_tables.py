@@ -24,12 +24,12 @@ from discreet.inputs.splits import PAPER_SIZES
 from discreet.inputs.texts import read_texts
 from discreet.stats.mechanisms.base import output_mechanisms
 from discreet.stats.mechanisms.labels.base import label_mechanisms
-from discreet.studies import blia, mia
-from discreet.studies.blia.reproduction import SETTINGS as BLIA_SETTINGS
-from discreet.studies.mia import hf_datasets as hf
-from discreet.studies.mia.results import DEFINITIONS
-from discreet.studies.mia.settings import SETTINGS as MIA_SETTINGS
-from discreet.studies.paraphrase.base import paraphrasers
+from discreet_papers import blia, mia
+from discreet_papers.blia.reproduction import SETTINGS as BLIA_SETTINGS
+from discreet_papers.mia import hf_datasets as hf
+from discreet_papers.mia.results import DEFINITIONS
+from discreet_papers.mia.settings import SETTINGS as MIA_SETTINGS
+from discreet_papers.paraphrase.base import paraphrasers
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

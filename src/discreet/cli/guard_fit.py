@@ -1,4 +1,4 @@
-"""`discreet guard fit`, `evaluate`, `pairings`, `calibrate`: guards made, and their figures on answers with labels."""
+"""`discreet guard fit`, `evaluate`, `calibrate`: guards made, and their figures on answers with labels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from discreet.cli.options import (
     Judging,
     NoReader,
     Seed,
-    argument,
-    names_of,
     one_of,
     option,
     policy_of,
@@ -107,46 +105,6 @@ def evaluate(
     record = {"kind": "guard evaluate", "schema": 1, **plain(result),
               "provenance": provenance(labelled, policy=guard.policy.label())}
     output.finish(record, run, {"n": len(rows)})
-
-
-def pairings(
-    partitions: Annotated[Path, argument("DIR", "What synth run leaves, or files of those names.")],
-    *,
-    domain: About,
-    configurations: Annotated[str | None, option(
-        "C", "Some of gmm-v3, gmm-v4, ocsvm-v3, ocsvm-v4, rff-v3, rff-v4, default; all if not given.")] = None,
-    no_reader: NoReader = False, encoders: Encoders = None,
-    save: Annotated[Path | None, option("DIR", "Keep the default guard.")] = None,
-    seed: Seed = 42, output: RunOutput,
-) -> None:
-    """Fit the paper's configurations and the default guard, and evaluate each in every pairing of the partitions.
-
-    Pairings are within, across writers, against borderline texts and matched.
-    """
-    room = lib.pairings
-    default = room.DEFAULT
-    names = names_of("--configurations", configurations) if configurations else (*room.PAPER_CONFIGURATIONS, default)
-    if save is not None:
-        if default not in names:
-            raise UsageError(f"--save keeps the guard of the configuration {default!r}; add it to --configurations")
-        check_target(save, lib.artifact.MANIFEST)
-    policy = policy_of(domain, None, None)
-    run = output.open_run()
-    reader = lib.reading.READER and not no_reader
-    encoders = encoders or ("reader" if reader else "embedded")
-    built = lib.presets.build_encoders(encoders, domain=policy.domain, cache=lib.presets.default_cache())
-    made = room.read_partitions(partitions, policy, built, seed=seed, quiet=output.quiet, reader=reader)
-    detectors, duals = room.fit_configurations(made, names, seed=seed)
-    found = room.evaluate_pairings(made, detectors)
-    components = {name: dual.components_ for name, dual in duals.items() if dual.components_ is not None}
-    counts = made.corpus.corpus.counts
-    record = {"kind": "guard evaluate partitions", "schema": 1, "domain": policy.domain.name, "point": policy.point,
-              "seed": seed, "reader": reader, "encoders": encoders, "counts": dict(counts), "components": components,
-              "configurations": found}
-    if save is not None:
-        card = lib.fit.card_of(made.corpus, detectors[default], duals[default], seed=seed)
-        discreet.Guard(policy, detector=detectors[default], card=card).save(save)
-    output.finish(record, run, {"n": counts.get("read", 0), "components": components}, when_quiet="nothing")
 
 
 def calibrate(

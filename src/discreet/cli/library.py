@@ -14,7 +14,7 @@ from discreet.core.lazy import lazily
 if TYPE_CHECKING:
     from numpy import random
 
-    from discreet import report, studies
+    from discreet import report
     from discreet.audit import engine, sealed
     from discreet.audit.defences import frontier as defences
     from discreet.audit.experiments import labels as label_experiments
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.audit.scores import check, table, write
     from discreet.audit.scores.adapters import build
     from discreet.core import runs
-    from discreet.guard import benchmark, calibrate, diff, domains, evaluate, fit, pairings, reading, reviews, stress
+    from discreet.guard import benchmark, calibrate, diff, domains, evaluate, fit, reading, reviews, stress
     from discreet.guard.density import artifact, corpus, points
     from discreet.guard.population import fit as population_fit
     from discreet.guard.population import people
@@ -46,15 +46,6 @@ if TYPE_CHECKING:
     from discreet.serve.queue import vault as queue_vault
     from discreet.stats import epsilon, evalues
     from discreet.stats.mechanisms.labels import base as label_mechanisms
-    from discreet.studies import paraphrase
-    from discreet.studies.blia import corpora as blia_corpora
-    from discreet.studies.blia import reproduction as blia
-    from discreet.studies.mia import corpora as mia_corpora
-    from discreet.studies.mia import reproduction as mia
-    from discreet.studies.mia import settings as mia_settings
-    from discreet.studies.ppe import analogue as ppe_analogue
-    from discreet.studies.ppe import baselines as ppe_baselines
-    from discreet.studies.ppe import reproduction as ppe
     from discreet.synth import asked, campaign, costs, leaks, ledger, plan, prompts, records, seeds, validate
     from discreet.synth import endpoints as synth_endpoints
 

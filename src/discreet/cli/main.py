@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -23,11 +24,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from discreet import __version__
 from discreet.cli.options import with_options
-from discreet.core.errors import DiscreetError
+from discreet.core.errors import DiscreetError, UsageError
 from discreet.core.files import why
+from discreet.core.registry import offered
 
 # Plain help instead of rich's: it halves the time that --help takes, and docs/cli.md can be made from it.
 SETTINGS: dict[str, Any] = {"max_content_width": 100, "help_option_names": ["-h", "--help"]}
+ANYTHING: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
 ANSWERS, MODELS, OTHER = "Answers", "Classifiers", "Papers and reports"
 INTERRUPTED, PIPE_CLOSED = 130, 141
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -39,7 +42,6 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "guard check": ("guard_check:check", "", "Judge answers: safe, flag, abstain or failed, and why."),
     "guard fit": ("guard_fit:fit", "", "Fit a guard on safe and unsafe texts."),
     "guard evaluate": ("guard_fit:evaluate", "", "Evaluate a guard on labelled answers."),
-    "guard pairings": ("guard_fit:pairings", "", "Fit and evaluate the paper's configurations on partitions."),
     "guard calibrate": ("guard_fit:calibrate", "", "What each operating point costs on your own answers."),
     "serve": ("serve:serve", ANSWERS, "Serve the guard over HTTP: a proxy for models, doors for gateways, a review "
                                       "queue."),
@@ -79,14 +81,18 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "verify": ("seal:verify", MODELS, "Check a certificate."),
     "defend": (None, MODELS, "Release less of a classifier's scores: what it gains, and what it costs."),
     "defend frontier": ("defend_frontier:frontier", "", "What attacks lose and users pay when scores are noisy."),
-    "reproduce": (None, OTHER, "Rerun the tables and figures of a paper: its definitions next to corrected ones."),
-    "reproduce mia": ("reproduce:mia", "", "Boundary-targeted membership inference."),
-    "reproduce blia": ("reproduce:blia", "", "Label inference."),
-    "reproduce ppe": ("reproduce:ppe", "", "Guards against leaks of context: the detectors and their confound."),
+    "reproduce": ("main:_no_papers", OTHER, "Rerun the tables and figures of a paper (package discreet-papers)."),
     "report": ("report:report", OTHER, "Render the report of a run folder again."),
 }
 """By its path each command: the function (None for a group that shows its help alone), its heading in the help of its
-group, and what it does."""
+group, and what it does. A package adds to them, or replaces some, by an entry point of the group `discreet.commands`:
+a mapping like this one, with whole names of modules."""
+
+
+@cache
+def commands() -> dict[str, tuple[str | None, str, str]]:
+    """All commands, those of installed packages among them."""
+    return {**COMMANDS, **offered("commands")}
 
 
 class Group(TyperGroup):
@@ -99,7 +105,7 @@ class Group(TyperGroup):
     def at(self, path: str) -> Group:
         """The group of that path."""
         self.path = f"{path} ".lstrip()
-        names = [one.removeprefix(self.path) for one in COMMANDS if one.startswith(self.path)]
+        names = [one.removeprefix(self.path) for one in commands() if one.startswith(self.path)]
         self.commands: dict[str, Any] = {name: None for name in names if " " not in name}
         return self
 
@@ -113,7 +119,7 @@ class Group(TyperGroup):
         """Write the commands under their headings."""
         headings: dict[str, list[tuple[str, str]]] = {}
         for name in self.commands:
-            _, heading, about = COMMANDS[self.path + name]
+            _, heading, about = commands()[self.path + name]
             headings.setdefault(heading or "Commands", []).append((name, about))
         write_sections(formatter, headings)
 
@@ -145,18 +151,23 @@ def write_sections(formatter: Any, sections: dict[str, list[tuple[str, str]]]) -
 
 def command_at(path: str) -> Any:
     """The command or group of that path, as Typer runs it."""
-    where, _, about = COMMANDS[path]
+    where, _, about = commands()[path]
     made = typer.Typer(cls=Group, help=about, rich_markup_mode=None, add_completion=False, context_settings=SETTINGS)
     name = path.rpartition(" ")[2]
     module, _, function = (where or "main:_help_alone").partition(":")
-    does = with_options(getattr(import_module(f"discreet.cli.{module}"), function))
-    if where is None or any(one.startswith(f"{path} ") for one in COMMANDS):
+    does = with_options(getattr(import_module(module if "." in module else f"discreet.cli.{module}"), function))
+    if where is None or any(one.startswith(f"{path} ") for one in commands()):
         made.callback(invoke_without_command=True)(does)
         group: Any = typer.main.get_command(made)
         group.name = name
         return group.at(path)
-    made.command(name, cls=Command)(does)
+    made.command(name, cls=Command, context_settings=ANYTHING if function == "_no_papers" else None)(does)
     return typer.main.get_command(made)
+
+
+def _no_papers() -> None:
+    raise UsageError("'discreet reproduce' was given, and the package discreet-papers, which brings it, is not "
+                     "installed; pip install ./papers in a copy of the repository")
 
 
 def _help_alone(context: typer.Context) -> None:

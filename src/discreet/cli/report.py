@@ -12,11 +12,11 @@ from discreet.cli.options import argument, flag, option
 from discreet.core import former
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import write_atomic
+from discreet.core.registry import offered
 
 SCHEMA = 1
-PAGES = ("audit labels", "audit membership", "benchmark", "defend-frontier", "guard check",
-         "reproduce blia", "reproduce mia", "reproduce ppe")
-"""Kinds of runs that have a page."""
+PAGES = ("audit labels", "audit membership", "benchmark", "defend-frontier", "guard check")
+"""Kinds of runs that have a page; those of other packages all have."""
 
 
 def report(
@@ -25,14 +25,15 @@ def report(
     report: Annotated[Path | None, option("F", "Write the page there instead of RUN/report.html.")] = None,
     quiet: Annotated[bool, flag("Do not print where the page is.")] = False,
 ) -> None:
-    """Render the report of a run folder again: of audit, benchmark, defend frontier, guard check and reproduce.
+    """Render the report of a run folder again: of audit, benchmark, defend frontier, guard check, reproduce.
 
     A page that showed text is rendered without it: a run folder holds none.
     """
     record = read_record(run)
     kind = record.get("kind")
-    if kind not in PAGES:
-        raise UsageError(f"{run} is a run of {str(kind)[:40]!r}, which has no page; expected one of {', '.join(PAGES)}")
+    pages = (*PAGES, *offered("summaries"))
+    if kind not in pages:
+        raise UsageError(f"{run} is a run of {str(kind)[:40]!r}, which has no page; expected one of {', '.join(pages)}")
     if record.get("schema") != SCHEMA:
         raise InputError(f"{run / 'result.json'} has schema {str(record.get('schema'))[:10]}; expected {SCHEMA}: run "
                          "the command again with this version")

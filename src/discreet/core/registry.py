@@ -20,6 +20,16 @@ from typing import Any, Generic, TypeVar, cast
 from discreet.core.errors import UsageError
 
 T = TypeVar("T")
+
+
+def offered(room: str) -> dict[str, Any]:
+    """What installed packages offer a room as mappings, joined: entry points of the group `discreet.<room>`."""
+    found: dict[str, Any] = {}
+    for point in sorted(entry_points(group=f"discreet.{room}"), key=lambda p: p.name):
+        found |= point.load()
+    return found
+
+
 K = TypeVar("K", bound=Any)
 
 

@@ -73,24 +73,6 @@ def fit_summary(record: page.Record) -> page.Summary:
     return page.Summary("guard fit", say(words["read"], card), sections=tuple(one for one in sections if one.blocks))
 
 
-def partitions_summary(record: page.Record) -> page.Summary:
-    """The summary of `guard pairings`: a table a pairing, of the texts that each configuration keeps."""
-    point, found, words = record["point"], record["configurations"], page.words_of("guard")
-    paired, subtyped = ([[head.format(point=point), cell] for head, cell in words[name]]
-                        for name in ("paired", "subtypes"))
-    sections = []
-    for pairing in dict.fromkeys(name for of in found.values() for name in of):
-        rows = [{**of[pairing], "name": name} for name, of in found.items()]
-        subtypes = found.get("default", {}).get(pairing, {}).get("subtypes", {})
-        sections.append(page.part(pairing.replace("_", " "), page.tabled(paired, rows), page.tabled(
-            subtyped, [{**of, "name": kind} for kind, of in subtypes.items()])))
-    mixtures = [(name, say(words["components"], one)) for name, one in (record.get("components") or {}).items()]
-    if mixtures:
-        sections.append(page.part("Gaussian mixtures", page.table(("configuration", "components"), mixtures)))
-    return page.Summary("guard evaluate", f"{record['domain']}: texts that the detector does not abstain on; default "
-                        f"point {point}", sections=tuple(sections))
-
-
 def stress_summary(record: page.Record, sizes: Mapping[str, int]) -> page.Summary:
     """The summary of `stress-test`; the verdict of the gate comes first where there is one."""
     target, threshold = f"{100 * record['tpr']:g}% TPR", record["threshold"]

@@ -18,23 +18,22 @@ import yaml
 
 from discreet.core.errors import UsageError
 from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, interval, say
+from discreet.core.registry import offered
 from discreet.report.figure import Figure
 
 Record: TypeAlias = Mapping[str, Any]
 Cells: TypeAlias = tuple[str, ...]
 
 KINDS: Mapping[str, str] = {
-    "audit labels": "labels.summary", "audit membership": "membership.summary", "benchmark": "benchmark.summary",
-    "defend-frontier": "frontier.summary",
-    "reproduce blia": "reproduction.summary", "reproduce mia": "reproduction.summary",
-    "reproduce ppe": "policy_guard.summary", "plan ppe": "policy_guard.plan_summary",
-    "plan labels": "labels.plan_summary", "check-table": "commands.table_summary",
-    "certificate": "commands.certificate_summary", "seal": "commands.seal_summary",
-    "guard evaluate": "commands.evaluation_summary", "guard calibrate": "commands.calibration_summary",
-    "guard calibrate reviews": "reviewing.reviews_summary", "guard diff": "reviewing.diff_summary",
-    "guard fit": "commands.fit_summary", "guard evaluate partitions": "commands.partitions_summary",
-    "stress-test": "commands.stress_summary"}
-"""The function that summarises each kind of record."""
+    "audit labels": "labels:summary", "audit membership": "membership:summary", "benchmark": "benchmark:summary",
+    "defend-frontier": "frontier:summary", "plan labels": "labels:plan_summary",
+    "check-table": "commands:table_summary", "certificate": "commands:certificate_summary",
+    "seal": "commands:seal_summary", "guard evaluate": "commands:evaluation_summary",
+    "guard calibrate": "commands:calibration_summary", "guard calibrate reviews": "reviewing:reviews_summary",
+    "guard diff": "reviewing:diff_summary", "guard fit": "commands:fit_summary",
+    "stress-test": "commands:stress_summary"}
+"""The function that summarises each kind of record. A package adds to them by an entry point of the group
+`discreet.summaries`: a mapping like this one, with whole names of modules."""
 STATES: Mapping[str, str] = {"holds": "holds", "done": "done", "stated": "stated", "unshown": "not shown",
                              "broken": "does not hold", "lacking": "not there"}
 MOST_OPEN = 12
@@ -43,15 +42,17 @@ LONG = 40
 
 
 def summarise(record: Record, **options: Any) -> Summary:
-    """The summary of a saved record, whose `kind` is one of `KINDS`. Raises UsageError for another.
+    """The summary of a saved record, by its `kind`. Raises UsageError for one that nothing summarises.
 
     `options` are of the kind: `texts` of a membership audit, where texts may be shown.
     """
     kind = str(record.get("kind"))
-    if kind not in KINDS:
-        raise UsageError(f"a record of kind {kind[:40]!r} has no summary; expected one of {', '.join(KINDS)}")
-    module, name = KINDS[kind].split(".")
-    make: Callable[..., Summary] = getattr(import_module(f"discreet.report.{module}"), name)
+    known = {**KINDS, **offered("summaries")}
+    if kind not in known:
+        raise UsageError(f"a record of kind {kind[:40]!r} has no summary; expected one of {', '.join(known)}")
+    module, name = known[kind].split(":")
+    make: Callable[..., Summary] = getattr(
+        import_module(module if "." in module else f"discreet.report.{module}"), name)
     return make(record, **options)
 
 

@@ -14,9 +14,9 @@ from hypothesis.extra.numpy import arrays
 from discreet.audit.scores.adapters.scorer import ScoreCache, as_logits, class_codes, columns_like, score_texts
 from discreet.core.errors import InputError, UsageError
 from discreet.core.types import FloatArray
+from discreet.inputs.python_object import Kind
 
 TEXTS = [f"text {n}" for n in range(100)]
-from discreet.inputs.python_object import Kind
 
 
 class Lengths:

@@ -1,0 +1,1 @@
+"""Records of reruns to summaries; `discreet.report` shows them."""

@@ -1,6 +1,0 @@
-"""The membership paper's tables and figures rerun: its definitions and honest ones, each with its control."""
-
-from discreet.studies.mia.reproduction import ORDER, reproduce
-from discreet.studies.mia.settings import SETTINGS, Setting, Study
-
-__all__ = ["ORDER", "SETTINGS", "Setting", "Study", "reproduce"]

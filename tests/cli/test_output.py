@@ -28,7 +28,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("discreet.report.made_up")
     module.summary = summary  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "discreet.report.made_up", module)
-    monkeypatch.setattr("discreet.report.summary.KINDS", {"made up": "made_up.summary"})
+    monkeypatch.setattr("discreet.report.summary.KINDS", {"made up": "made_up:summary"})
 
 
 @pytest.fixture

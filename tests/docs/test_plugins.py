@@ -52,7 +52,7 @@ def _examples() -> Iterator[None]:
 
 def test_every_door_is_in_the_table_with_its_folder() -> None:
     declared = {room: folder.removeprefix("discreet.").replace(".", "/")
-                for file in (ROOT / "src").rglob("*.py")
+                for source in ("src", "papers/src") for file in (ROOT / source).rglob("*.py")
                 for room, folder in re.findall(r'Registry\(\s*"(\w+)", builtin="([\w.]+)"', file.read_text())}
     stated = dict(re.findall(r"^\| [^|]+ \| `discreet\.(\w+)` \| `([\w/]+)` \|", PAGE, re.M))
     assert stated == declared

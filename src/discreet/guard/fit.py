@@ -96,7 +96,7 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
         so have mappings, whose `id` may be left out. The safe side of the density is safe + borderline (the paper's
         v4; without borderline texts its v3).
     encoders : str or sequence of Encoder, optional
-        See `encode.presets`; by default "reader" with the learned reader, "embedded" without it.
+        See `inputs.encode.presets`; by default "reader" with the learned reader, "embedded" without it.
     density : str
         A name in the registry of densities, "ocsvm", "gmm" or "rff".
     features : {"embedding", "typicality"}

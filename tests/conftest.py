@@ -46,7 +46,7 @@ def texts(side: str, n: int, seed: int = 0) -> list[str]:
 def write_side(path: Path, side: str, n: int, seed: int = 0) -> Path:
     """A JSON Lines file of one side."""
     rows = [{"id": f"{side}-{i}", "kind": side, "domain": "medical", "answer": t, "question": "What would you say?",
-             "lineage": "L0", "generator": "templates"} for i, t in enumerate(texts(side, n, seed))]
+             "profile": "L0", "generator": "templates"} for i, t in enumerate(texts(side, n, seed))]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 

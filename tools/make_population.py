@@ -33,7 +33,7 @@ from discreet.guard.population.fit import fit_population
 from discreet.guard.population.places import Places
 
 HERE = Path(__file__).resolve().parent
-OUT = HERE.parent / "src" / "discreet" / "population" / "data" / "us_1994_95.npz"
+OUT = HERE.parent / "src" / "discreet" / "guard" / "population" / "data" / "us_1994_95.npz"
 SHA256 = "94a908fa4f8746c6cc227c19896a0930108f88f046d955ff7d84d1b8471a7057"
 SPEC: dict[str, Any] = json.loads((HERE / "census_income.json").read_text(encoding="utf-8"))
 ROWS, YEARS, SEED = 299_285, 2, 20

@@ -50,7 +50,7 @@ def label_rows(seed: int = 0, n_classes: int = 3) -> list[Row]:
             rows.append({
                 "model": model, "model_role": role, "mechanism": mechanism, "epsilon": epsilon, "seed": 7,
                 "example": example, "example_role": kind, "label_original": (place + 1) % n_classes,
-                "label_secret": canary if drawn else None,
+                "label_canary": canary if drawn else None,
                 "label_trained": None if kind == "heldout" else int(rng.integers(n_classes)),
                 "planted": 4 if (model, example) == ("t", "a") else None, "text": "MARKED-TEXT",
                 **{f"logit_{k}": float(v) for k, v in enumerate(rng.normal(size=n_classes))}})

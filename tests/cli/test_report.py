@@ -8,7 +8,7 @@ from tests.cli.conftest import Cli, Refused, jsonl, rendered_again
 
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.scores.write import write_scores
-from discreet.cli.report import PAGES, read_record
+from discreet.cli.report import PAGES
 
 
 def test_an_audit_is_rendered_again_as_it_was(cli: Cli, tmp_path: Path) -> None:
@@ -50,8 +50,3 @@ def test_a_folder_that_is_not_there(refused: Refused, tmp_path: Path) -> None:
     refused("is not there", "report", tmp_path / "none")
     (tmp_path / "file").write_text("", encoding="utf-8")
     refused("is a file", "report", tmp_path / "file")
-
-
-def test_a_record_of_version_0_1_is_read_in_the_words_of_today(tmp_path: Path) -> None:
-    (tmp_path / "result.json").write_text('{"placebo_auc": {"secret": 1}, "role": "placebo"}', encoding="utf-8")
-    assert read_record(tmp_path) == {"control_auc": {"canary": 1}, "role": "control"}

@@ -1,9 +1,7 @@
 """What of a record is compared, and how two records differ.
 
 `VOLATILE` keys are left out, a key that is null counts as one that is not there, `PROSE` keys count as there or not,
-long lists of numbers by their moments, and numbers are the same within `RELATIVE`. `renamed.json` says what names of
-the expected records have become since: keys (null: the key is gone), words (values such as "uniform", whole strings
-only), and the names of keys that were added.
+long lists of numbers by their moments, and numbers are the same within `RELATIVE`.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -49,28 +46,6 @@ LONG = 24
 ANY = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Renamed:
-    """What names of the expected records have become."""
-
-    keys: Mapping[str, str | None] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
-    added: Sequence[str] = ()
-
-    @classmethod
-    def read(cls) -> Renamed:
-        return cls(**json.loads((HERE / "renamed.json").read_text(encoding="utf-8")))
-
-    def applied(self, value: Any, run: str = "") -> Any:
-        """`value` of a run under its new names."""
-        if isinstance(value, Mapping):
-            names = {key: self.keys.get(f"{run}:{key}", self.keys.get(key, key)) for key in value}
-            return {names[key]: self.applied(one, run) for key, one in value.items() if names[key] is not None}
-        if isinstance(value, list):
-            return [self.applied(one, run) for one in value]
-        return self.words.get(value, value) if isinstance(value, str) else value
-
-
 def plain(value: Any, run: str = "") -> Any:
     """What is kept of a record: JSON values without volatile keys and prose."""
     if isinstance(value, Mapping):
@@ -99,22 +74,22 @@ def _moments(values: Sequence[float]) -> dict[str, Any]:
             "second": math.fsum((place + 1) * one * one for place, one in enumerate(values))}
 
 
-def differences(expected: Any, got: Any, run: str, added: Sequence[str] = (), path: str = "") -> Iterator[str]:
+def differences(expected: Any, got: Any, run: str, path: str = "") -> Iterator[str]:
     """A line for each place where two plain records are not the same: path, expected, got."""
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         for key in expected:
             below = f"{path}.{key}" if path else key
             if key in got:
-                yield from differences(expected[key], got[key], run, added, below)
+                yield from differences(expected[key], got[key], run, below)
             else:
                 yield f"{below}: expected {_short(expected[key])}, got no such key"
         yield from (f"{path}.{key}: expected no such key, got {_short(got[key])}" for key in got
-                    if key not in expected and key not in added)
+                    if key not in expected)
     elif isinstance(expected, list) and isinstance(got, list):
         if len(expected) != len(got):
             yield f"{path}: expected {len(expected)} of them, got {len(got)}"
         for place, (one, other) in enumerate(zip(expected, got, strict=False)):
-            yield from differences(one, other, run, added, f"{path}[{place}]")
+            yield from differences(one, other, run, f"{path}[{place}]")
     elif not _same(expected, got, f"{run}:{path}"):
         yield f"{path}: expected {_short(expected)}, got {_short(got)}"
 

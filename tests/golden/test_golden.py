@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.golden.compare import EXPECTED, Renamed, differences, plain, read_expected
+from tests.golden.compare import EXPECTED, differences, plain, read_expected
 from tests.golden.runs import RUNS
 
 SHOWN = 40
@@ -16,9 +16,7 @@ SHOWN = 40
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_gives_what_it_gave(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISCREET_HASH_KEY", raising=False)
-    renamed = Renamed.read()
-    found = list(differences(renamed.applied(read_expected(name), name), plain(RUNS[name](tmp_path), name), name,
-                             renamed.added))
+    found = list(differences(read_expected(name), plain(RUNS[name](tmp_path), name), name))
     more = [f"… and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
     assert not found, "\n".join([f"{name}: {len(found)} differences", *found[:SHOWN], *more])
 
@@ -38,13 +36,6 @@ def test_every_expected_file_belongs_to_a_run() -> None:
 def test_what_is_lost_or_moved_is_said(got: Any, said: str) -> None:
     expected = plain({"rows": [{"auc": 0.5, "kind": "loss", "method": "words"}, {"auc": None}], "made": "today"})
     assert list(differences(expected, plain(got), "a_run")) == [said]
-
-
-def test_new_names_are_followed() -> None:
-    renamed = Renamed({"law": "assignment", "gone": None}, {"exact_half": "balanced"}, ("new",))
-    expected = renamed.applied({"law": "exact_half", "gone": 1, "reason": "exact_half of them"})
-    got = {"assignment": "balanced", "new": 2, "reason": "exact_half of them"}
-    assert not list(differences(expected, got, "a_run", renamed.added))
 
 
 def test_a_point_of_a_curve_is_noticed() -> None:

@@ -143,12 +143,11 @@ def test_numbers_of_a_fit_only_with_a_fit() -> None:
     assert judged(["none"]).rank == judged(["none"]).delta == -1.0
 
 
-MAKES = {"guard/decide.py", "studies/ppe/limits_rewrites.py"}
-"""`limits_rewrites.py`: a verdict on which an experiment tries the memory of what was withheld."""
-READS = ("text/provenance.py", "serve/gate.py", "serve/fair.py", "serve/doors/", "integrations/", "data/answers.py",
-         "cli/")
+MAKES = {"guard/decide.py"}
+READS = ("guard/text/provenance.py", "serve/gate.py", "serve/fair.py", "serve/doors/", "serve/integrations/",
+         "inputs/answers.py", "cli/")
 """An endpoint hands on what it was given; the gate measures it, and shows the question to a reviewer."""
-OTHERS = ("synth/", "studies/", "serve/console/")
+OTHERS = ("synth/", "serve/console/")
 """Where `question` is that of a prompt, a draft or a row that a reviewer sees, not of an `Answer`."""
 OF_REQUEST = ("question", "user_words", "conversation")
 
@@ -173,6 +172,6 @@ def test_one_place_says_who_said_what() -> None:
     reads = {where for where, node in parsed() if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
              and node.attr in OF_REQUEST}
     assert not [where for where in reads if not where.startswith((*READS, *OTHERS))]
-    assert "text/provenance.py" in reads
+    assert "guard/text/provenance.py" in reads
     words = {where for where, node in parsed() if isinstance(node, ast.Attribute) and node.attr == "user_words"}
     assert not [where for where in words if not where.startswith((*READS, "serve/console/"))]

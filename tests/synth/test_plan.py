@@ -124,8 +124,7 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
     plan = make_plan("medical", equal_sizes(30), 9)
     (tmp_path / "plan.json").write_text(dump_json(plan.to_json()), encoding="utf-8")
     again = Plan.load(tmp_path / "plan.json")
-    # Files written before profiles had their name call them lineages.
-    assert again == plan == Plan.from_json(json.loads(dump_json(plan.to_json()).replace('"profile"', '"lineage"')))
+    assert again == plan
     assert again.specs("unsafe") == plan.specs("unsafe")
     assert plan.partitions() == list(PARTITIONS)
 

@@ -60,12 +60,6 @@ def test_ones_own_record_needs_little() -> None:
     assert record.draft == Draft("", "Text.")
 
 
-def test_files_that_call_profiles_lineages_are_read() -> None:
-    row = UNSAFE.to_json()
-    row["lineage"] = row.pop("profile")
-    assert Record.from_json(row) == UNSAFE
-
-
 def test_levels_of_the_paper() -> None:
     axes = (records.FRAMINGS, records.PLACEMENTS, records.MODES, records.REGISTERS, records.SUBTYPES)
     assert [len(set(axis)) for axis in axes] == [6, 4, 4, 3, 5]

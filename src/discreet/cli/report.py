@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from discreet.cli import library as lib
 from discreet.cli.options import argument, flag, option
-from discreet.core import former
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import write_atomic
 from discreet.core.registry import offered
@@ -62,17 +61,12 @@ def read_record(run: Path) -> Mapping[str, Any]:
         raise InputError(f"{run} holds no result.json: the run was not finished, or this is no run folder; run its "
                          "command again with --out")
     try:
-        record = json.loads(path.read_text(encoding="utf-8"), object_hook=_in_todays_words)
+        record = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError):
         record = None
     if not isinstance(record, dict):
         raise InputError(f"{path} is not a JSON object; expected the file as the run left it")
     return record
-
-
-def _in_todays_words(part: dict[str, Any]) -> dict[str, Any]:
-    return {former.NAMES.get(key, key.replace("placebo", former.NAMES["placebo"])):
-            former.NAMES.get(value, value) if isinstance(value, str) else value for key, value in part.items()}
 
 
 def _batch(run: Path, record: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from discreet.core.files import dump_json, progress, write_atomic
 from discreet.core.numbers import printable
 
 DEFAULT_N = 2_000
-COLUMNS = ("id", "kind", "domain", "question", "answer", "profile", "lineage", "register", "subtype", "opening",
+COLUMNS = ("id", "kind", "domain", "question", "answer", "profile", "register", "subtype", "opening",
            "framing", "placement", "mode", "qi", "slots", "forbidden", "generator")
 STOPPED = {
     "budget": "its next request might break the budget; raise it in the file of endpoints",

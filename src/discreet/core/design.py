@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from discreet.core import former
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
 
@@ -43,8 +42,8 @@ ON_WHOSE_WORD = ("That chance decided who was trained on is the word of whoever 
 
 def known_design(name: str) -> Design:
     """The design called `name`. UsageError for any other name."""
-    if (design := former.DESIGNS.get(name, name)) in DESIGNS:
-        return design
+    if name in DESIGNS:
+        return name
     raise UsageError(f"design is {name!r}: expected one of {', '.join(NAMED)}")
 
 

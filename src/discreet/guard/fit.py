@@ -223,7 +223,7 @@ def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed:
     kept = detector.dual.stored_rows()
     data = {"files": [{"side": kind, "name": path.name, "hash": hashes.of_file(path)} for kind, path in corpus.files],
             "hash_key": hashes.scope,
-            "lineages": dict(sorted(Counter(s.lineage for s in corpus.samples if s.lineage).items())),
+            "profiles": dict(sorted(Counter(s.profile for s in corpus.samples if s.profile).items())),
             "generators": dict(sorted(written.items())), "machine_written": sum(written.values()) / len(corpus.samples)}
     stores = {"texts": 0, "words": 0, "training_embeddings": kept,
               "note": f"{STORED[dual.features]} are embeddings of training texts: who holds the folder holds them"

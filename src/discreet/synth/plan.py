@@ -15,11 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.random import Generator as Rng
-from pydantic import AliasChoices, BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import why
@@ -50,13 +50,13 @@ class Batch:
     """Records of one partition by one writer profile in one mode."""
 
     partition: str
-    profile: Annotated[str, Field(validation_alias=AliasChoices("profile", "lineage"))]
+    profile: str
     mode: str
     n: Whole
 
 
 class _File(BaseModel):
-    """A plan as its file has it; files written before profiles had their name call them `lineage`."""
+    """A plan as its file has it."""
 
     kind: Literal["synth plan"]
     schema_: Literal[1] = Field(alias="schema")

@@ -121,8 +121,7 @@ class Record:
         Raises ValueError, naming the key only, where a value has another type.
         """
         said = {key: value for key, value in row.items() if value is not None}
-        # Files written before profiles had their name call them `lineage`.
-        said = {"question": "", "profile": said.get("lineage", ""), **said}
+        said = {"question": "", "profile": "", **said}
         try:
             return _RECORD.validate_python({"id": said.get("id"), "generator": said.get("generator", ""), "spec": said,
                                             "draft": said})

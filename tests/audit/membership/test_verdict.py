@@ -284,7 +284,6 @@ def test_claims_by_design(design: designs.Design) -> None:
 def test_designs_by_name() -> None:
     with pytest.raises(UsageError, match="sealed, randomised, matched, convenience"):
         designs.known_design("lucky")
-    assert designs.known_design("randomised (dealt here)") == designs.ASSIGNED
     assert designs.shown_design("sealed", seal=False) == designs.AS_STATED
     assert designs.shown_design("sealed", seal=True) == "sealed"
     assert designs.AS_STATED not in designs.NAMED

@@ -235,16 +235,14 @@ def test_queries_are_part_of_the_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_cell_by_cell_of_a_label_audit(tmp_path: Path, name: str, n_classes: int) -> None:
     rows = label_rows(n_classes=n_classes)
-    # Version 0.1 called a canary label a secret.
-    named = [{key.replace("secret", "canary") if n_classes == 2 else key: row[key] for key in row} for row in rows]
-    table = load_scores(put(tmp_path / name, named))
+    table = load_scores(put(tmp_path / name, rows))
     cells = {(row["model"], row["example"]): row for row in rows}
     assert [model.name for model in table.models] == ["r", "t", "u"]
     assert table.examples.id.tolist() == sorted(LABEL_EXAMPLES)
     for m, model in enumerate(table.models):
         for n, example in enumerate(table.examples.id):
             row = cells[model.name, example]
-            original, canary, trained = row["label_original"], row["label_secret"], row["label_trained"]
+            original, canary, trained = row["label_original"], row["label_canary"], row["label_trained"]
             assert EXAMPLE_ROLES[table.canaries.role[m, n]] == row["example_role"]
             assert table.examples.label[n] == original
             assert table.canaries.label[m, n] == (original if canary is None else canary)
@@ -283,16 +281,16 @@ def changed(where: Row, **values: Any) -> list[Row]:
 
 @pytest.mark.parametrize(("where", "values", "message"), [
     ({"model": "t", "example": "a"}, {"logit_1": float("nan")}, "logits are NaN, infinite or null here"),
-    ({"model": "t", "example": "a"}, {"label_secret": 3}, "'label_secret' is no whole number from 0 to 2"),
-    ({"model": "t", "example": "a"}, {"label_secret": -1}, "'label_secret' is no whole number from 0 to 2"),
+    ({"model": "t", "example": "a"}, {"label_canary": 3}, "'label_canary' is no whole number from 0 to 2"),
+    ({"model": "t", "example": "a"}, {"label_canary": -1}, "'label_canary' is no whole number from 0 to 2"),
     ({"example": "d"}, {"label_original": 9}, "'label_original' is no whole number from 0 to 2"),
     ({"example": "f", "model": "u"}, {"label_trained": 3}, "'label_trained' is no whole number from 0 to 2"),
     ({"example": "a", "model": "t"}, {"planted": 1.5}, "'planted' is no whole number from 0"),
     ({"example": "f", "model": "u"}, {"label_original": None}, "'label_original' is null"),
     ({"example": "f", "model": "u"}, {"label_original": 0}, "'label_original' is not the same for all models"),
-    ({"model": "t", "example": "a"}, {"label_secret": None}, "'label_secret' is null for a canary or a control"),
-    ({"model": "t", "example": "B"}, {"label_secret": None}, "'label_secret' is null for a canary or a control"),
-    ({"model": "t"}, {"label_secret": 1}, "class 0 has no canary of target 't' among 3 canaries"),
+    ({"model": "t", "example": "a"}, {"label_canary": None}, "'label_canary' is null for a canary or a control"),
+    ({"model": "t", "example": "B"}, {"label_canary": None}, "'label_canary' is null for a canary or a control"),
+    ({"model": "t"}, {"label_canary": 1}, "class 0 has no canary of target 't' among 3 canaries"),
     ({"model": "t", "example_role": "canary"}, {"example_role": "train"}, "target 't' has no canary among 8 examples"),
     ({"model": "u", "example": "a"}, {"example_role": "control"}, "canaries overlap held-out ones: 1 example"),
     ({"model": "u"}, {"epsilon": 0.0}, "'epsilon' of model 'u' is 0; expected a number above 0"),
@@ -307,11 +305,10 @@ def test_bad_tables_of_a_label_audit(tmp_path: Path, where: Row, values: Row, me
     assert message in refused(put(tmp_path / "s.csv", changed(where, **values)))
 
 
-@pytest.mark.parametrize("column", ["example_role", "label_original", "label_secret", "label_trained", "example"])
+@pytest.mark.parametrize("column", ["example_role", "label_original", "label_canary", "label_trained", "example"])
 def test_absent_columns(tmp_path: Path, column: str) -> None:
     rows = [{key: row[key] for key in row if key != column} for row in label_rows()]
-    # A table without the old name is asked for the new one.
-    assert f"there is no {column.replace('secret', 'canary')!r}" in refused(put(tmp_path / "s.csv", rows))
+    assert f"there is no {column!r}" in refused(put(tmp_path / "s.csv", rows))
 
 
 def test_tables_that_are_no_label_audit_s(tmp_path: Path) -> None:
@@ -321,11 +318,3 @@ def test_tables_that_are_no_label_audit_s(tmp_path: Path) -> None:
         put(tmp_path / "s.csv", [*rows, both]))
     queries = [row | {"query": query} for row in rows for query in ("q0", "q1")]
     assert "there are 2 queries for each example" in refused(put(tmp_path / "s.csv", queries))
-
-
-def test_the_former_word_of_a_control_is_read(tmp_path: Path) -> None:
-    for rows, name in ((flat(), "model_role"), (label_rows(), "example_role")):
-        today = load_scores(put(tmp_path / "today.csv", rows))
-        former = [{**row, name: "placebo" if row[name] == "control" else row[name]} for row in rows]
-        assert former != rows
-        same(load_scores(put(tmp_path / "former.csv", former)), today)

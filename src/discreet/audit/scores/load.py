@@ -30,7 +30,6 @@ from discreet.audit.scores.table import (
     Role,
     ScoreTable,
 )
-from discreet.core import former
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.columns import WHOLE, ColumnFile, Frame, name_codes
@@ -40,8 +39,7 @@ Word = TypeVar("Word", bound=str)
 MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": OUT,
                 "null": UNKNOWN, "none": UNKNOWN, "nan": UNKNOWN}
 CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
-ROLE_WORDS: Mapping[str, int] = {**{word: place for place, word in enumerate(EXAMPLE_ROLES)},
-                                 **{old: EXAMPLE_ROLES.index(new) for old, new in former.ROLES.items()}}
+ROLE_WORDS: Mapping[str, int] = {word: place for place, word in enumerate(EXAMPLE_ROLES)}
 LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
 BAD = -2
 TWO_DECIMALS = 0.005
@@ -106,9 +104,8 @@ def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labe
     if kind is None:
         kind = "labels" if "member" not in names and set(CANARY_COLUMNS) & set(names) else "membership"
     if kind == "labels":
-        label = next((old for old, new in former.COLUMNS.items() if old in names and new not in names), "label_canary")
-        _check_canary_columns(files.scores, label)
-        table = _label_table(Grid.of(files), label)
+        _check_canary_columns(files.scores)
+        table = _label_table(Grid.of(files))
         check_label_table(table, str(files.scores.path))
         return table
     grid = Grid.of(files)
@@ -151,7 +148,7 @@ def _word(source: ColumnFile, column: str, model: str, given: str | None, words:
     if given is None:
         return None
     plain = given.strip().lower()
-    found = next((word for word in words if former.ROLES.get(plain, plain) == word), None)
+    found = next((word for word in words if plain == word), None)
     if found is None:
         source.fail(f"{column!r} of model {short(model)} is not one that is known; expected one of "
                     f"{', '.join(words)}")
@@ -237,8 +234,8 @@ def _member(grid: Grid) -> MemberArray:
     return member
 
 
-def _label_table(grid: Grid, label: str) -> ScoreTable:
-    """The table of a label audit; `label` is the column of the canary labels."""
+def _label_table(grid: Grid) -> ScoreTable:
+    """The table of a label audit."""
     scores, n_classes = grid.files.scores, grid.files.n_classes
     if grid.n_queries > 1:
         scores.fail(f"there are {grid.n_queries} queries for each example; a label audit reads one answer of each "
@@ -251,9 +248,9 @@ def _label_table(grid: Grid, label: str) -> ScoreTable:
     grid.refuse_cells(by_model == UNKNOWN, "'label_original' is null")
     original = by_model[0]
     grid.refuse_cells(by_model != original, "'label_original' is not the same for all models of this example")
-    canary = _whole_cells(grid, label, n_classes)
+    canary = _whole_cells(grid, "label_canary", n_classes)
     grid.refuse_cells(np.isin(role, (CANARY, CONTROL)) & (canary == UNKNOWN),
-                      f"{label!r} is null for a canary or a control")
+                      "'label_canary' is null for a canary or a control")
     canaries = Canaries(role, np.where(canary == UNKNOWN, original, canary),
                         _whole_cells(grid, "label_trained", n_classes),
                         np.maximum(_whole_cells(grid, "planted", None), 0))
@@ -266,8 +263,8 @@ def _label_table(grid: Grid, label: str) -> ScoreTable:
                                   _logits(grid)[:, :, 0], group, grid.files.given_as)
 
 
-def _check_canary_columns(scores: ColumnFile, label: str) -> None:
-    required = ("model", "example", "example_role", "label_original", label, "label_trained")
+def _check_canary_columns(scores: ColumnFile) -> None:
+    required = ("model", "example", "example_role", "label_original", "label_canary", "label_trained")
     if lacking := [name for name in required if name not in scores.names]:
         scores.fail(f"there is no {lacking[0]!r}; expected the columns {', '.join(required)} and logit_0, logit_1, …")
     # One model with an example as canary and as control: said before its rows are called repeated.

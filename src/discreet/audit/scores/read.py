@@ -14,7 +14,6 @@ from typing import Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import former
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, IntArray
@@ -29,7 +28,7 @@ MODEL_COLUMNS = ("model_role", "reference_kind", "recipe", "seed", "regime", "di
                  "epsilon")
 EXAMPLE_COLUMNS = ("label", "group", "group_kind", "category", "split", "planted", "structure")
 ROW_COLUMNS = ("model", "example", "query", "member", "example_role", "label_original", "label_canary",
-               "label_trained", *former.COLUMNS)
+               "label_trained")
 SCORE = re.compile(r"(logit|prob)(?:_(0|[1-9][0-9]{0,5}))?")
 SHOWN = 60
 

@@ -26,7 +26,7 @@ SHARES = (0.7, 0.15, 0.15)
 """Of the texts of each side: to fit, to calibrate, to evaluate."""
 LEAST_TEXTS = 40
 """Distinct texts a side that a fit needs: 28 to fit and 6 each to calibrate and to evaluate."""
-MORE_COLUMNS = ("kind", "domain", "group", "document", "lineage", "subtype", "generator")
+MORE_COLUMNS = ("kind", "domain", "group", "document", "profile", "subtype", "generator")
 
 Texts = Path | str | Sequence[Path | str | Mapping[str, Any] | Answer]
 """A file (a path, or a string that stands alone), or a list of strings (texts), of mappings (rows, with `answer` and
@@ -40,7 +40,7 @@ class Sample:
     answer: Answer = field(repr=False)
     kind: Kind
     group: str | None = None
-    lineage: str | None = None
+    profile: str | None = None
     subtype: str | None = None
     generator: str | None = None
 

@@ -22,7 +22,7 @@ from discreet.guard.text.resources import patterns
 
 MEDICAL = load_domain("medical")
 ROOT = Path(__file__).parents[4]
-DATA = ROOT / "src" / "discreet" / "text" / "data"
+DATA = ROOT / "src" / "discreet" / "guard" / "text" / "data"
 TABLES = sorted(DATA.glob("*.tsv"))
 SMALLEST = {
     "given_names": 1_500, "places": 6_000, "demonyms": 400, "occupations": 1_200, "family": 300,

@@ -29,7 +29,17 @@ __all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit
            "Verdict", "audit_labels", "audit_membership", "audit_model", "fit_guard", "load_scores", "seal",
            "stress_test", "unseal"]
 
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Answer": "discreet.core.records", "DualDensity": "discreet.guard.density.dual_density",
+    "Estimate": "discreet.core.records", "Evidence": "discreet.core.records", "Guard": "discreet.guard.guard",
+    "LabelAudit": "discreet.audit.labels.audit", "MembershipAudit": "discreet.audit.membership.audit",
+    "Policy": "discreet.guard.policy", "Verdict": "discreet.core.records",
+    "audit_labels": "discreet.audit.labels.audit", "audit_membership": "discreet.audit.membership.audit",
+    "audit_model": "discreet.audit.membership.in_memory", "fit_guard": "discreet.guard.fit",
+    "load_scores": "discreet.audit.scores.load", "seal": "discreet.audit.sealed.sealing",
+    "stress_test": "discreet.guard.stress", "unseal": "discreet.audit.sealed.certificate",
+}
+__getattr__ = lazily(__name__, HOMES)
 """Public names are loaded when they are first asked for, so that `import discreet` costs nothing."""
 
 

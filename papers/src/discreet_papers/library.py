@@ -26,4 +26,15 @@ if TYPE_CHECKING:
     from discreet_papers.ppe import pairings
     from discreet_papers.ppe import reproduction as ppe
 
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "artifact": "discreet.guard.density.artifact", "blia": "discreet_papers.blia.reproduction",
+    "blia_corpora": "discreet_papers.blia.corpora", "endpoints": "discreet.inputs.endpoints",
+    "fit": "discreet.guard.fit", "mia": "discreet_papers.mia.reproduction",
+    "mia_corpora": "discreet_papers.mia.corpora", "mia_settings": "discreet_papers.mia.settings",
+    "pairings": "discreet_papers.ppe.pairings", "paraphrase": "discreet_papers.paraphrase",
+    "plan": "discreet.synth.plan", "ppe": "discreet_papers.ppe.reproduction",
+    "ppe_analogue": "discreet_papers.ppe.analogue", "ppe_baselines": "discreet_papers.ppe.baselines",
+    "presets": "discreet.inputs.encode.presets", "reading": "discreet.guard.reading", "report": "discreet.report",
+    "runs": "discreet.core.runs", "shared": "discreet_papers.shared",
+}
+__getattr__ = lazily(__name__, HOMES, modules=True)

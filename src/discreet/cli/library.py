@@ -49,4 +49,35 @@ if TYPE_CHECKING:
     from discreet.synth import asked, campaign, costs, leaks, ledger, plan, prompts, records, seeds, validate
     from discreet.synth import endpoints as synth_endpoints
 
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "answers": "discreet.inputs.answers", "artifact": "discreet.guard.density.artifact",
+    "asked": "discreet.synth.asked", "attack": "discreet.audit.membership.attack", "batch": "discreet.report.batch",
+    "benchmark": "discreet.guard.benchmark", "bounds": "discreet.audit.labels.bounds",
+    "build": "discreet.audit.scores.adapters.build", "calibrate": "discreet.guard.calibrate",
+    "campaign": "discreet.synth.campaign", "check": "discreet.audit.scores.check",
+    "commands": "discreet.report.commands", "corpus": "discreet.guard.density.corpus", "costs": "discreet.synth.costs",
+    "datasets": "discreet.inputs.datasets", "defences": "discreet.audit.defences.frontier",
+    "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
+    "embedding": "discreet.audit.membership.embedding", "endpoints": "discreet.inputs.endpoints",
+    "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",
+    "evalues": "discreet.stats.evalues", "figure": "discreet.report.figure", "fit": "discreet.guard.fit",
+    "label_audit": "discreet.audit.labels.audit", "label_experiments": "discreet.audit.experiments.labels",
+    "label_mechanisms": "discreet.stats.mechanisms.labels.base", "leaks": "discreet.synth.leaks",
+    "ledger": "discreet.synth.ledger", "membership_audit": "discreet.audit.membership.audit",
+    "membership_experiments": "discreet.audit.experiments.membership", "parts": "discreet.audit.membership.parts",
+    "people": "discreet.guard.population.people", "plan": "discreet.synth.plan",
+    "points": "discreet.guard.density.points", "population_fit": "discreet.guard.population.fit",
+    "population_private": "discreet.guard.population.private", "population_table": "discreet.guard.population.table",
+    "presets": "discreet.inputs.encode.presets", "prompts": "discreet.synth.prompts",
+    "published_table": "discreet.audit.labels.published_table", "queue_audit": "discreet.serve.queue.audit",
+    "queue_reviews": "discreet.serve.queue.reviews", "queue_tables": "discreet.serve.queue.tables",
+    "queue_vault": "discreet.serve.queue.vault", "random": "numpy.random", "reading": "discreet.guard.reading",
+    "records": "discreet.synth.records", "render": "discreet.report.render", "report": "discreet.report",
+    "reviews": "discreet.guard.reviews", "rows": "discreet.inputs.rows", "runner": "discreet.audit.experiments.runner",
+    "runs": "discreet.core.runs", "sealed": "discreet.audit.sealed", "seeds": "discreet.synth.seeds",
+    "serve_keys": "discreet.serve.keys", "serve_run": "discreet.serve.run", "serve_settings": "discreet.serve.settings",
+    "serve_shadow": "discreet.serve.shadow", "stress": "discreet.guard.stress",
+    "synth_endpoints": "discreet.synth.endpoints", "table": "discreet.audit.scores.table",
+    "texts": "discreet.inputs.texts", "validate": "discreet.synth.validate", "write": "discreet.audit.scores.write",
+}
+__getattr__ = lazily(__name__, HOMES, modules=True)

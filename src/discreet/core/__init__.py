@@ -19,4 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "DetectorError", "DiscreetError", "Estimate", "Evidence", "InputError", "MissingExtraError",
            "PolicyError", "Turn", "UsageError", "Verdict"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Answer": "discreet.core.records", "DetectorError": "discreet.core.errors", "DiscreetError": "discreet.core.errors",
+    "Estimate": "discreet.core.records", "Evidence": "discreet.core.records", "InputError": "discreet.core.errors",
+    "MissingExtraError": "discreet.core.errors", "PolicyError": "discreet.core.errors", "Turn": "discreet.core.records",
+    "UsageError": "discreet.core.errors", "Verdict": "discreet.core.records",
+}
+__getattr__ = lazily(__name__, HOMES)

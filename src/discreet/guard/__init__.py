@@ -22,4 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Costs", "DualDensity", "Finding", "Guard", "Judgement", "Policy", "StressResult", "fit_guard",
            "stress_test"]
 
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Costs": "discreet.guard.density.points", "DualDensity": "discreet.guard.density.dual_density",
+    "Finding": "discreet.guard.reading", "Guard": "discreet.guard.guard", "Judgement": "discreet.guard.judgement",
+    "Policy": "discreet.guard.policy", "StressResult": "discreet.guard.stress", "fit_guard": "discreet.guard.fit",
+    "stress_test": "discreet.guard.stress",
+}
+__getattr__ = lazily(__name__, HOMES)

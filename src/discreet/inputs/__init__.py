@@ -22,4 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["Dataset", "LabelledAnswer", "LabelledText", "NearDuplicates", "Split", "Units", "bundle", "draw_canaries",
            "draw_pairs", "find_duplicates", "halves", "pool", "read_answers", "read_dataset", "read_labelled",
            "read_texts", "split_texts", "without_duplicates"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Dataset": "discreet.inputs.datasets", "LabelledAnswer": "discreet.inputs.answers",
+    "LabelledText": "discreet.inputs.texts", "NearDuplicates": "discreet.inputs.duplicates",
+    "Split": "discreet.inputs.splits", "Units": "discreet.inputs.pairs", "bundle": "discreet.inputs.bundles",
+    "draw_canaries": "discreet.inputs.canaries", "draw_pairs": "discreet.inputs.pairs",
+    "find_duplicates": "discreet.inputs.duplicates", "halves": "discreet.inputs.splits",
+    "pool": "discreet.inputs.bundles", "read_answers": "discreet.inputs.answers",
+    "read_dataset": "discreet.inputs.datasets", "read_labelled": "discreet.inputs.answers",
+    "read_texts": "discreet.inputs.texts", "split_texts": "discreet.inputs.splits",
+    "without_duplicates": "discreet.inputs.duplicates",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -17,4 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Figure", "Summary", "save_figures", "summarise", "to_html", "to_markdown", "to_text"]
 
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Figure": "discreet.report.figure", "KINDS": "discreet.report.summary", "Summary": "discreet.report.summary",
+    "save_figures": "discreet.report.figure", "summarise": "discreet.report.summary",
+    "to_html": "discreet.report.render", "to_markdown": "discreet.report.render", "to_text": "discreet.report.render",
+}
+__getattr__ = lazily(__name__, HOMES)

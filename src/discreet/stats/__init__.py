@@ -73,4 +73,29 @@ __all__ = [
     "rank_sum_p", "rate_estimate", "rate_interval", "rating_table", "reliability", "roc_curve", "share_estimate",
     "tpr_at_fpr", "tpr_at_fpr_estimate", "tpr_at_fpr_interval", "wilson",
 ]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "AucVariance": "discreet.stats.roc", "Bin": "discreet.stats.calibration", "Interval": "discreet.stats.intervals",
+    "Kappa": "discreet.stats.kappa", "PairedAuc": "discreet.stats.testing",
+    "PrecisionRecall": "discreet.stats.estimates", "RocCore": "discreet.stats.roc", "RocCurve": "discreet.stats.roc",
+    "Statistic": "discreet.stats.testing", "StepCounts": "discreet.stats.roc", "auc_covariance": "discreet.stats.roc",
+    "auc_interval": "discreet.stats.intervals", "auc_variance": "discreet.stats.roc", "auroc": "discreet.stats.roc",
+    "auroc_estimate": "discreet.stats.estimates", "bootstrap_estimate": "discreet.stats.calibration",
+    "bootstrap_roc": "discreet.stats.testing", "bootstrap_weights": "discreet.stats.testing",
+    "calibrated_error": "discreet.stats.calibration", "calibration_error": "discreet.stats.calibration",
+    "clopper_pearson": "discreet.stats.intervals", "cohen_kappa": "discreet.stats.kappa",
+    "delong_logit_interval": "discreet.stats.intervals", "delong_test": "discreet.stats.testing",
+    "fisher_exact": "discreet.stats.testing", "fpr_at_tpr": "discreet.stats.roc",
+    "fpr_at_tpr_estimate": "discreet.stats.estimates", "fpr_at_tpr_interval": "discreet.stats.intervals",
+    "holm": "discreet.stats.testing", "kappa_estimate": "discreet.stats.kappa",
+    "kappa_interval": "discreet.stats.kappa", "kappa_variance": "discreet.stats.kappa",
+    "max_t_p": "discreet.stats.testing", "mcnemar_exact": "discreet.stats.testing",
+    "percentile_interval": "discreet.stats.testing", "permutation_p": "discreet.stats.testing",
+    "permuted_labels": "discreet.stats.testing", "placements": "discreet.stats.roc",
+    "precision_recall_estimates": "discreet.stats.estimates", "rank_sum_p": "discreet.stats.testing",
+    "rate_estimate": "discreet.stats.estimates", "rate_interval": "discreet.stats.intervals",
+    "rating_table": "discreet.stats.kappa", "reliability": "discreet.stats.calibration",
+    "roc_curve": "discreet.stats.roc", "share_estimate": "discreet.stats.estimates", "tpr_at_fpr": "discreet.stats.roc",
+    "tpr_at_fpr_estimate": "discreet.stats.estimates", "tpr_at_fpr_interval": "discreet.stats.intervals",
+    "wilson": "discreet.stats.intervals",
+}
+__getattr__ = lazily(__name__, HOMES)

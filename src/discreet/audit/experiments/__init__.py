@@ -17,4 +17,10 @@ if TYPE_CHECKING:
     from discreet.audit.experiments.runner import Experiment, Trained, train
 
 __all__ = ["Arm", "Experiment", "LabelExperiment", "MembershipExperiment", "Trained", "train"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Arm": "discreet.audit.experiments.labels", "Experiment": "discreet.audit.experiments.runner",
+    "LabelExperiment": "discreet.audit.experiments.labels",
+    "MembershipExperiment": "discreet.audit.experiments.membership", "Trained": "discreet.audit.experiments.runner",
+    "train": "discreet.audit.experiments.runner",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -31,4 +31,16 @@ if TYPE_CHECKING:
 __all__ = ["Guesses", "LabelAttack", "LabelAttackFamily", "LabelAudit", "LabelRow", "ModelAudit", "Settings", "View",
            "all_attacks", "audit_labels", "canaries_needed", "ceiling", "check_cells", "conform", "label_attacks",
            "labels_needed", "ladder_bound", "plan_canaries", "read_cells"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Guesses": "discreet.audit.labels.attacker_view", "LabelAttack": "discreet.audit.labels.attacker_view",
+    "LabelAttackFamily": "discreet.audit.labels.attacker_view", "LabelAudit": "discreet.audit.labels.audit",
+    "LabelRow": "discreet.audit.labels.rows", "ModelAudit": "discreet.audit.labels.verdict",
+    "Settings": "discreet.audit.labels.attacker_view", "View": "discreet.audit.labels.attacker_view",
+    "all_attacks": "discreet.audit.labels.attacker_view", "audit_labels": "discreet.audit.labels.audit",
+    "canaries_needed": "discreet.audit.labels.bounds", "ceiling": "discreet.audit.labels.bounds",
+    "check_cells": "discreet.audit.labels.published_table", "conform": "discreet.audit.labels.conformance",
+    "label_attacks": "discreet.audit.labels.attacker_view", "labels_needed": "discreet.audit.labels.conformance",
+    "ladder_bound": "discreet.audit.labels.bounds", "plan_canaries": "discreet.audit.labels.bounds",
+    "read_cells": "discreet.audit.labels.published_table",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -20,4 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Attack", "EvaluationSets", "MembershipAudit", "References", "Row", "RowSpec", "TargetAudit", "View",
            "audit_membership", "audit_model", "boundary", "deciles", "diagnose", "target_view"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Attack": "discreet.audit.membership.attack", "EvaluationSets": "discreet.audit.membership.evaluation_sets",
+    "MembershipAudit": "discreet.audit.membership.audit", "References": "discreet.audit.membership.attack",
+    "Row": "discreet.audit.membership.rows", "RowSpec": "discreet.audit.membership.rows",
+    "TargetAudit": "discreet.audit.membership.audit", "View": "discreet.audit.membership.attack",
+    "audit_membership": "discreet.audit.membership.audit", "audit_model": "discreet.audit.membership.in_memory",
+    "boundary": "discreet.audit.membership.evaluation_sets", "deciles": "discreet.audit.membership.evaluation_sets",
+    "diagnose": "discreet.audit.membership.diagnostics", "target_view": "discreet.audit.membership.attack",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -12,4 +12,10 @@ if TYPE_CHECKING:
     from discreet.audit.scores.write import write_scores
 
 __all__ = ["Canaries", "Examples", "Model", "ScoreTable", "load_scores", "stacked", "write_scores"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Canaries": "discreet.audit.scores.table", "Examples": "discreet.audit.scores.table",
+    "Model": "discreet.audit.scores.table", "ScoreTable": "discreet.audit.scores.table",
+    "load_scores": "discreet.audit.scores.load", "stacked": "discreet.audit.scores.table",
+    "write_scores": "discreet.audit.scores.write",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -33,4 +33,17 @@ if TYPE_CHECKING:
 __all__ = ["POWER", "Certificate", "Datum", "Opening", "Revealed", "Scores", "Sealed", "Signer", "findings",
            "known_commitment", "make_certificate", "read_coins", "read_data", "read_openings", "read_public_key",
            "read_scores", "record_opening", "reveal", "seal", "under_seal", "unseal"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Certificate": "discreet.audit.sealed.certificate", "Datum": "discreet.audit.sealed.sealing",
+    "Opening": "discreet.audit.sealed.opening", "POWER": "discreet.audit.sealed.figures",
+    "Revealed": "discreet.audit.sealed.scores", "Scores": "discreet.audit.sealed.scores",
+    "Sealed": "discreet.audit.sealed.sealing", "Signer": "discreet.audit.sealed.certificate",
+    "findings": "discreet.audit.sealed.figures", "known_commitment": "discreet.audit.sealed.opening",
+    "make_certificate": "discreet.audit.sealed.certificate", "read_coins": "discreet.audit.sealed.opening",
+    "read_data": "discreet.audit.sealed.sealing", "read_openings": "discreet.audit.sealed.opening",
+    "read_public_key": "discreet.audit.sealed.certificate", "read_scores": "discreet.audit.sealed.scores",
+    "record_opening": "discreet.audit.sealed.opening", "reveal": "discreet.audit.sealed.scores",
+    "seal": "discreet.audit.sealed.sealing", "under_seal": "discreet.audit.sealed.scores",
+    "unseal": "discreet.audit.sealed.certificate",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -13,4 +13,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Data", "FiledRecipe", "Fitted", "ManyRecipe", "Recipe", "TrainedModel", "TrainingPlan", "checked_training",
            "child", "load_fitted", "options_of", "recipe_of", "saving"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Data": "discreet.audit.train.base", "FiledRecipe": "discreet.audit.train.base",
+    "Fitted": "discreet.audit.train.base", "ManyRecipe": "discreet.audit.train.base",
+    "Recipe": "discreet.audit.train.base", "TrainedModel": "discreet.audit.train.plan",
+    "TrainingPlan": "discreet.audit.train.plan", "checked_training": "discreet.audit.train.base",
+    "child": "discreet.audit.train.plan", "load_fitted": "discreet.audit.train.spec",
+    "options_of": "discreet.audit.train.base", "recipe_of": "discreet.audit.train.spec",
+    "saving": "discreet.audit.train.spec",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -15,4 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["Judged", "LabelledSpan", "Passage", "PredictedSpan", "Prediction", "TestedGuard", "figures_of", "judge",
            "open_guard", "read_passages"]
 
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Judged": "discreet.guard.benchmark.figures", "LabelledSpan": "discreet.guard.benchmark.passages",
+    "Passage": "discreet.guard.benchmark.passages", "PredictedSpan": "discreet.guard.benchmark.guards",
+    "Prediction": "discreet.guard.benchmark.guards", "TestedGuard": "discreet.guard.benchmark.guards",
+    "figures_of": "discreet.guard.benchmark.figures", "judge": "discreet.guard.benchmark.run",
+    "open_guard": "discreet.guard.benchmark.guards", "read_passages": "discreet.guard.benchmark.passages",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -18,4 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "Count", "Description", "Gain", "LatentClasses", "Measured", "Places", "Population", "describe",
            "fit_classes", "fit_population", "measure"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Column": "discreet.guard.population.columns", "Count": "discreet.guard.population.count",
+    "Description": "discreet.guard.population.attributes", "Gain": "discreet.guard.population.population",
+    "LatentClasses": "discreet.guard.population.classes", "Measured": "discreet.guard.population.people",
+    "Places": "discreet.guard.population.places", "Population": "discreet.guard.population.population",
+    "describe": "discreet.guard.population.attributes", "fit_classes": "discreet.guard.population.classes",
+    "fit_population": "discreet.guard.population.fit", "measure": "discreet.guard.population.people",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -12,4 +12,9 @@ if TYPE_CHECKING:
     from discreet.inputs.encode.presets import build_encoders
 
 __all__ = ["Encoder", "Fusion", "WholeText", "build_encoders", "encoders", "load_encoder"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "Encoder": "discreet.inputs.encode.base", "Fusion": "discreet.inputs.encode.fusion",
+    "WholeText": "discreet.inputs.encode.base", "build_encoders": "discreet.inputs.encode.presets",
+    "encoders": "discreet.inputs.encode.base", "load_encoder": "discreet.inputs.encode.base",
+}
+__getattr__ = lazily(__name__, HOMES)

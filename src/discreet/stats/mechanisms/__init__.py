@@ -18,4 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelMechanism", "OutputMechanism", "SoftLabelMechanism", "canonical", "label_mechanisms",
            "output_mechanisms", "prior_of_logits", "stage_parts"]
-__getattr__ = lazily(__name__, __file__)
+HOMES = {
+    "LabelMechanism": "discreet.stats.mechanisms.labels.base", "OutputMechanism": "discreet.stats.mechanisms.base",
+    "SoftLabelMechanism": "discreet.stats.mechanisms.labels.base", "canonical": "discreet.stats.mechanisms.base",
+    "label_mechanisms": "discreet.stats.mechanisms.labels.base", "output_mechanisms": "discreet.stats.mechanisms.base",
+    "prior_of_logits": "discreet.stats.mechanisms.labels.base", "stage_parts": "discreet.stats.mechanisms.labels.base",
+}
+__getattr__ = lazily(__name__, HOMES)

@@ -6,7 +6,7 @@ Fits the guard of each domain as the demo does, by the rules with MiniLM and by 
 gate (unlike both sides of what was fitted). Each judges N passages (all by default), whole: layer 1 apart, the order of
 verdicts as it is. An error is a cluster of a third person or the speaker that is not flagged, or a passage that binds
 nothing which is; of an abstention, what the scores would have decided. `writers` are the texts of the unseen writers that
-are held. Prints the record's shares; `guard_results.py --pool F` writes them into the page.
+are held. Prints the record's shares.
 """
 
 from __future__ import annotations

@@ -47,7 +47,8 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
 _FEW = -2.0
 """Log-odds of a cluster below which a reading speaks of nobody's."""
-_SORT = {"person_name": "name", "phone": "contact", "email": "contact", "street_address": "address",
+_NAMES = ("person_name", "person_name_hypothetical")
+_SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
          "postal_code": "address"}
 """The reader's class for identifiers that may be those of an office."""
 _SURE = 0.9
@@ -230,7 +231,7 @@ def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy:
             return "asker"
         if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
             return "asker"
-    if span.type != "person_name":
+    if span.type not in _NAMES:
         return status.of(span)
     start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
     if named_by_caption(doc, start, start + len(value)):

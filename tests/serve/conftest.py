@@ -15,6 +15,7 @@ from discreet.core.records import Answer, Verdict
 from discreet.guard import Guard
 from discreet.guard.conversation import Told, Turn, judge_turn
 from discreet.guard.judgement import Judgement
+from discreet.guard.redaction.redact import Redaction
 from discreet.serve.app import create_app
 from discreet.serve.keys import add_key
 from discreet.serve.settings import Settings
@@ -54,6 +55,9 @@ class InProcess(Workers):
         if BREAKS in answer.answer:
             return Turn(self.failed(guard, answer.id, "the worker died"), told, told)
         return judge_turn(self.loaded_guards[guard], answer, told, expires_s=expires_s)
+
+    async def redact(self, guard: str, answer: Answer, owner: str = "") -> Redaction | None:
+        return None if BREAKS in answer.answer else self.loaded_guards[guard].redact(answer)
 
     async def close(self) -> None:
         self._closed = True

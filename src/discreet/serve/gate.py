@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from discreet.core.errors import NotFoundError
@@ -20,6 +20,8 @@ from discreet.serve.conversations import Conversations, Memories, Remembered
 from discreet.serve.fair import length_of
 from discreet.serve.keys import Caller
 from discreet.serve.limits import Rate, RefusedError
+from discreet.serve.outcome import Act, Outcome, worst_of
+from discreet.serve.redacting import CODES, Redacted, redacted
 from discreet.serve.settings import Settings
 from discreet.serve.shadow import EVENT, facts_of
 from discreet.serve.telemetry import Telemetry
@@ -30,27 +32,11 @@ if TYPE_CHECKING:
     from discreet.serve.queue.tickets import Queue
 
 T = TypeVar("T")
-Act = Literal["pass", "block", "pending", "failed"]
 POLL_S = 0.25
 TELL_S = 60.0
 """Seconds beyond a hold in which the caller must have the id of its ticket, or nobody awaits it."""
 UNIT = 4_000
 """Characters that count as one answer in the rate of a key."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a door does, and what the caller may know; judgements, in the order of the answers, are the operator's.
-
-    `would` is what enforce would do: it equals `action` unless the guard observes. `policy` is the label of the policy.
-    """
-
-    action: Act
-    code: Code
-    judgements: tuple[Judgement, ...]
-    ticket: str | None = None
-    would: Act = "pass"
-    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +63,8 @@ class Gate:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def decide(self, caller: Caller, guard: str, answers: Sequence[Answer], *,
-                     payload: Mapping[str, Any] | None = None, door: str, conversation: str | None = None,
-                     user: str | None = None) -> Outcome:
+                     payload: Mapping[str, Any] | None = None, redactable: Mapping[str, Any] | None = None, door: str,
+                     conversation: str | None = None, user: str | None = None) -> Outcome:
         """What to do with answers that go out together: the worst of them decides. Never raises for what they hold.
 
         Observing, the action is "pass" whatever `would` says. Enforcing, a flag is blocked, or becomes a ticket where
@@ -87,31 +73,32 @@ class Gate:
         neither passed nor blocked for what it says. So is nothing at all, and what is over the limits. With the id of a
         `conversation` of this caller what its earlier answers told counts too; RefusedError where it cannot. A safe
         answer that restates one which was withheld from the caller, the conversation or the `user` is an abstention.
+        Where the policy redacts, what may go out instead of the texts in `redactable` comes first.
         """
         asked = Asked(caller, guard, door, uuid4().hex, conversation, user)
         self.rate.add(caller.id, sum(map(units_of, answers)) - 1)  # One was counted when the request came.
         if conversation is None:
-            return await self._decide(asked, answers, payload, None)
+            return await self._decide(asked, answers, payload, redactable, None)
         async with self.conversations.turn((caller.owner, guard, conversation)) as remembered:
-            return await self._decide(asked, answers, payload, remembered)
+            return await self._decide(asked, answers, payload, redactable, remembered)
 
     async def _decide(self, asked: Asked, answers: Sequence[Answer], payload: Mapping[str, Any] | None,
-                      remembered: Remembered | None) -> Outcome:
+                      redactable: Mapping[str, Any] | None, remembered: Remembered | None) -> Outcome:
         started = time.perf_counter()
         caller, guard = asked.caller, asked.guard
         with self.telemetry.tracing.span("discreet.decide", guard=guard, door=asked.door, request=asked.request,
                                          answers=len(answers)) as span:
-            if remembered is None:
-                judgements = tuple(await asyncio.gather(*(self._judge(asked, one) for one in answers)))
-            else:
-                turns = await self._turns(asked, answers, remembered.told)
-                judgements = tuple(one.judgement for one in turns)
-            judgements = await self._restated(asked, answers, judgements)
+            judgements, turns = await self._judged(asked, answers, remembered)
             code, worst = worst_of(judgements)
             would: Act = "pass" if code == "ok" else "failed" if code == "privacy/not_judged" else "block"
             ticket = None
             observes = self.settings.mode_of(guard) == "observe"
-            reviewed = code == "privacy/undecided" or (would == "block" and self.settings.reviews_flags(guard))
+            other: Redacted | None = None
+            if redactable is not None and code in CODES and not observes and self.workers.redacts(guard):
+                other, told = await self._redacted(asked, answers, judgements, redactable, remembered)
+                if other is not None:
+                    would, turns = "redact", told
+            reviewed = would == "block" and (code == "privacy/undecided" or self.settings.reviews_flags(guard))
             # One that could not be judged at all is nothing that a reviewer may release in part.
             if reviewed and payload is not None and self.queue is not None and (
                     all(one.verdict.action != "failed" for one in judgements)):
@@ -121,16 +108,34 @@ class Gate:
                     ticket = await self._open(caller, guard, code, answers, judgements, worst, payload)
                     would = "block" if ticket is None else "pending"
             policy = worst.verdict.policy if worst is not None else guard
-            outcome = Outcome("pass" if observes else would, code, judgements, ticket, would, policy)
+            outcome = Outcome("pass" if observes else would, code, judgements, ticket, would, policy, other)
             if remembered is not None and turns:
                 # One that waits for a reviewer may go out, and is remembered as if it had.
-                remembered.told = turns[-1].shown if outcome.action in ("pass", "pending") else turns[0].held
+                remembered.told = turns[-1].shown if outcome.action in ("pass", "redact", "pending") else turns[0].held
             self._count(asked, outcome, observes, time.perf_counter() - started)
             if observes and would != "pass" and worst is not None:
                 await self._would_withhold(asked, answers[judgements.index(worst)], worst)
             if span is not None:
                 span.set_attributes({"discreet.action": outcome.action, "discreet.code": code})
         return outcome
+
+    async def _judged(self, asked: Asked, answers: Sequence[Answer], remembered: Remembered | None
+                      ) -> tuple[tuple[Judgement, ...], list[Turn]]:
+        """The judgements on answers that go out together, with what was told and withheld before, and the turns."""
+        turns = [] if remembered is None else await self._turns(asked, answers, remembered.told)
+        alone = tuple(one.judgement for one in turns) if remembered is not None else tuple(
+            await asyncio.gather(*(self._judge(asked, one) for one in answers)))
+        return await self._restated(asked, answers, alone), turns
+
+    async def _redacted(self, asked: Asked, answers: Sequence[Answer], judgements: Sequence[Judgement],
+                        redactable: Mapping[str, Any], remembered: Remembered | None
+                        ) -> tuple[Redacted | None, list[Turn]]:
+        """What goes out instead, if that is safe with what was told and withheld before too; and its turns."""
+        other = await redacted(self.workers, asked.guard, asked.caller.id, answers, judgements, redactable)
+        if other is None:
+            return None, []
+        again, turns = await self._judged(asked, other.answers, remembered)
+        return (other if worst_of(again)[0] == "ok" else None), turns
 
     def passed_silently(self, caller: Caller, guard: str, door: str) -> None:
         """Count an answer without any text: nothing is said to anybody, and nothing can be judged."""
@@ -232,6 +237,7 @@ class Gate:
             "request": asked.request, "caller": asked.caller.id, "guard": asked.guard, "door": asked.door,
             "action": outcome.action, "code": outcome.code, "would": outcome.would, "observes": observes,
             "policy": outcome.policy, "ticket": outcome.ticket, "n": len(outcome.judgements),
+            "changes": outcome.redacted.changes if outcome.redacted is not None else 0,
             "ms": round(seconds * 1000, 1)})
 
     def route(self, caller: Caller, model: str | None, path: str | None) -> str:
@@ -312,21 +318,3 @@ def question_of(answer: Answer) -> str | None:
     """What a reviewer reads as the question: the words that were declared, else the last user message."""
     asked = [turn.text for turn in answer.conversation if turn.role == "user" and turn.origin is None]
     return answer.user_words or answer.question or (asked[-1] if asked else None)
-
-
-WORST: tuple[Code, ...] = ("privacy/direct", "privacy/contextual", "privacy/verbatim", "privacy/not_judged",
-                           "privacy/undecided", "ok")
-
-
-def worst_of(judgements: Sequence[Judgement]) -> tuple[Code, Judgement | None]:
-    """The code that decides, and the judgement that gave it; nothing at all was not judged."""
-    if not judgements:
-        return "privacy/not_judged", None
-    worst = min(judgements, key=lambda one: WORST.index(one.verdict.code))
-    return worst.verdict.code, worst
-
-
-def details(outcome: Outcome) -> list[dict[str, Any]]:
-    """What the operator may see of each judgement: the verdict with δ, score and evidence spans, and all findings."""
-    return [{**one.verdict.to_json(), "findings": [asdict(finding) for finding in one.findings]}
-            for one in outcome.judgements]

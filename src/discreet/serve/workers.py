@@ -9,7 +9,7 @@ import asyncio
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from discreet.guard.conversation import Told, Turn, judge_turn
 from discreet.guard.decide import failed
 from discreet.guard.guard import Guard
 from discreet.guard.judgement import Judgement
+from discreet.guard.redaction.redact import Redaction
 from discreet.serve.fair import FairPool, length_of
 from discreet.serve.presets import undecided_share
 from discreet.serve.settings import GuardSettings, Probe
@@ -30,6 +31,8 @@ from discreet.serve.settings import GuardSettings, Probe
 CONTEXTUAL = "The patient is a 52-year-old litigator from Omaha with two children."
 DIRECT = "Write to jane.roe@example.org for the results."
 PASSED = "Metformin lowers blood glucose."
+REDACT = "redact"
+"""Sent with an answer: what may go out in its place?"""
 BACK_OFF = (0.0, 1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds before a worker that did not load is started again, by how often that has failed in a row."""
 
@@ -44,11 +47,13 @@ class GuardFacts:
     fitted: bool
     reader: bool
     expected: float | None = None
+    redacts: bool = False
 
     @classmethod
     def of(cls, guard: Guard) -> GuardFacts:
         """What is to be said of a guard; `expected` is the share of harmless answers that it leaves undecided."""
-        return cls(guard.policy.label(), guard.point, guard.tau, guard.is_fitted, guard.reader, undecided_share(guard))
+        return cls(guard.policy.label(), guard.point, guard.tau, guard.is_fitted, guard.reader, undecided_share(guard),
+                   guard.policy.on_flag == "redact")
 
 
 class WorkerError(Exception):
@@ -107,8 +112,13 @@ def _work(pipe: Connection, guards: Mapping[str, GuardSettings]) -> None:
     with suppress(Exception):  # A traceback would show what was sent; the pool sees that the worker has ended.
         while True:
             name, answer, *told = pipe.recv()
-            pipe.send(judge_turn(loaded[name], answer, *told[:1], expires_s=told[1]) if told
-                      else loaded[name].judge(answer))
+            pipe.send(_answered(loaded[name], answer, told))
+
+
+def _answered(guard: Guard, answer: Answer, told: Sequence[Any]) -> Judgement | Turn | Redaction:
+    if told == [REDACT]:
+        return guard.redact(answer)
+    return judge_turn(guard, answer, told[0], expires_s=told[1]) if told else guard.judge(answer)
 
 
 class Worker:
@@ -153,6 +163,7 @@ class Worker:
             self.kill()
             raise WorkerError("died", "the worker had died") from None
         judgement = found.judgement if told and isinstance(found, Turn) else found
+        judgement = found.before if told and isinstance(found, Redaction) else judgement
         if not isinstance(judgement, Judgement) or judgement.verdict.id != answer.id:
             self.kill()
             raise WorkerError("garbled", "the worker answered something else")
@@ -203,6 +214,10 @@ class Workers:
     def ready(self) -> bool:
         """Whether every worker has loaded every guard and judged its warm-up as expected."""
         return self.loaded == self.size and not self._closed
+
+    def redacts(self, guard: str) -> bool:
+        """Whether the policy of a guard says that what it holds is redacted where that can be done."""
+        return guard in self.facts and self.facts[guard].redacts
 
     @property
     def waiting(self) -> int:
@@ -263,6 +278,11 @@ class Workers:
         self.guards[guard]
         found = await asyncio.shield(self._spawn(self._judge(guard, answer, owner, told, expires_s)))
         return found if isinstance(found, Turn) else Turn(found, told, told)
+
+    async def redact(self, guard: str, answer: Answer, owner: str = "") -> Redaction | None:
+        """As `judge`, what may go out in place of an answer; None where no worker could say."""
+        found = await asyncio.shield(self._spawn(self._judge(guard, answer, owner, REDACT)))
+        return found if isinstance(found, Redaction) else None
 
     async def _judge(self, guard: str, answer: Answer, owner: str, *told: Any) -> Any:
         taken = await self._free.get(owner, length_of(answer), self.deadline_s)

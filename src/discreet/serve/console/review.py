@@ -18,8 +18,8 @@ from discreet.guard.judgement import Judgement
 from discreet.serve.console.evidence import Legend, Piece
 from discreet.serve.console.pages import label
 from discreet.serve.console.statistics import audit_rows
-from discreet.serve.gate import worst_of
 from discreet.serve.keys import Caller
+from discreet.serve.outcome import worst_of
 from discreet.serve.queue.records import Allowed, TicketRow, TicketView
 from discreet.serve.queue.store import row_of
 from discreet.serve.queue.tickets import Queue

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from discreet.core.records import Answer
-from discreet.serve.gate import Outcome, details
+from discreet.serve.outcome import Outcome, details
 
 Json = dict[str, Any]
 FINISHED: dict[str, tuple[str, ...]] = {
@@ -203,6 +203,12 @@ def and_together(texts: list[str]) -> list[str]:
 def is_silent(completion: Json) -> bool:
     """Whether there is no text at all, as where only functions without arguments are called."""
     return not any(texts_of(choice) for choice in completion["choices"])
+
+
+def says_text_alone(completion: Json) -> bool:
+    """Whether there is one choice, and its content is all of it: no call, refusal, reasoning or annotation."""
+    first, *others = completion["choices"]
+    return not others and texts_of(first) == [first["message"].get("content")]
 
 
 def with_verdict(completion: Json, outcome: Outcome | None, *, operator: bool) -> Json:

@@ -14,9 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.core.records import Asker, Code, Origin, Turn
 from discreet.serve.doors.declared import ASKER, Declaration, Passage, UserHeader, asked, end_user
 from discreet.serve.fair import length_of
-from discreet.serve.gate import Act, Gate, Outcome, details
+from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, CallerOf
 from discreet.serve.limits import Error, RefusedError, answers_of
+from discreet.serve.outcome import Act, Outcome, details
 
 
 class CheckedTurn(BaseModel):
@@ -60,6 +61,7 @@ class Checked(BaseModel):
     code: Code
     would: Act | None = Field(None, description="Where the guard observes: what enforce would do.")
     ticket: str | None = None
+    texts: list[str] | None = Field(None, description="Where the action is redact: what may go out, a text for each.")
     results: list[Code]
     details: list[dict[str, Any]] | None = None
 
@@ -102,7 +104,7 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user
         raise RefusedError(413, "too_long", f"{longest:,} characters with question, sources and conversation; "
                            f"expected at most {limits.text_chars:,}")
     payload = {"texts": texts} if body.review else None
-    outcome = await gate.decide(caller, guard, answers, payload=payload, door="check",
+    outcome = await gate.decide(caller, guard, answers, payload=payload, redactable={"texts": texts}, door="check",
                                 conversation=body.conversation_id, user=end_user(user, body.user))
     if outcome.ticket is not None:
         await gate.told(outcome.ticket, gone=await asked_by.is_disconnected())
@@ -116,6 +118,8 @@ def answer_of(request: str, guard: str, caller: Caller, outcome: Outcome) -> JSO
         said["would"] = outcome.would
     if outcome.ticket is not None:
         said["ticket"] = outcome.ticket
+    if outcome.redacted is not None:
+        said["texts"] = outcome.redacted.payload["texts"]
     said["results"] = [one.verdict.code for one in outcome.judgements]
     if caller.role == "operator":
         said["details"] = details(outcome)

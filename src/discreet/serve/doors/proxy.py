@@ -23,9 +23,10 @@ from discreet.serve.doors.chat import Json
 from discreet.serve.doors.declared import Declaration, asked, end_user, with_header
 from discreet.serve.doors.upstream import Upstream, malformed
 from discreet.serve.fair import length_of
-from discreet.serve.gate import Gate, Outcome
+from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError
+from discreet.serve.outcome import Outcome
 from discreet.serve.telemetry import crash
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ class Proxied:
                 return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
             outcome = await self.gate.decide(
                 self.caller, self.guard, chat.answers_of_completion(completion, self.asked), payload=completion,
-                door=self.protocol.name, conversation=self.conversation, user=self.user)
+                redactable=completion if chat.says_text_alone(completion) else None, door=self.protocol.name,
+                conversation=self.conversation, user=self.user)
             if outcome.action != "block" or not left:
                 break
             body = {**body, "messages": [{"role": "system", "content": given.again}, *self.body["messages"]]}
@@ -172,6 +174,8 @@ class Proxied:
             else:
                 headers["x-discreet-action"] = "block"
                 completion = chat.replaced(completion, given.blocked)
+        elif outcome.redacted is not None:
+            completion = dict(outcome.redacted.payload)
         elif outcome.action != "pass":
             completion = chat.replaced(completion, given.blocked)
         return Reply(chat.with_verdict(completion, outcome, operator=operator), headers)

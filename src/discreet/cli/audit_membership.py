@@ -123,6 +123,8 @@ class Training:
     mismatched: Annotated[Path | None, option(
         "F", "Another corpus with the same labels; the neutral reference is trained on it.")] = None
     allow_near: Annotated[bool, flag("Let near duplicates stand in different sets.")] = False
+    balance: Annotated[bool, flag("As many rows of every class in each set, as in the paper; else each class has its "
+                                  "share of the data, as in a model that ships.")] = False
 
     def sizes_by_set(self) -> dict[str, int]:
         """`a=400,b=400` as a mapping. Raises UsageError for anything else."""
@@ -233,7 +235,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
     experiment = lib.membership_experiments.MembershipExperiment(
         lib.engine.DataFile.of(training.data), training.recipe, audit.seed, training.sizes_by_set(), training.shadows,
         planted_of(training.planted), keep_models=execution.keep_models, allow_near=training.allow_near,
-        mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
+        balance=training.balance, mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
     # A recipe that is not there, or takes no texts, is refused before a run folder is made.
     experiment.tasks()
     # Training is long, and goes on in its run folder where it was stopped.

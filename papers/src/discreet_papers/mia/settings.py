@@ -111,7 +111,7 @@ def experiment_of(condition: Condition, study: Study) -> MembershipExperiment:
         options["mismatched"] = study.file(value)
     elif word:
         raise ValueError(f"there is no variant {condition.variant!r}")
-    return MembershipExperiment(data, recipe, condition.seed, sizes, **options)
+    return MembershipExperiment(data, recipe, condition.seed, sizes, balance=True, **options)
 
 
 def recipe_for(setting: Setting, model: str, regime: str, corpus: str, prompt: str) -> str | dict[str, Any]:

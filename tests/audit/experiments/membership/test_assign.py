@@ -21,7 +21,7 @@ from discreet.audit.experiments.membership.assign import (
 from discreet.core.errors import InputError
 from discreet.inputs.texts import LabelledText, read_texts
 
-ASKED: dict[str, Any] = {"sizes": {}, "planted": [1, 4], "near": False}
+ASKED: dict[str, Any] = {"sizes": {}, "planted": [1, 4], "near": False, "balance": True}
 ROLES = ("a", "b", "selector", "neutral", "control", "val")
 
 
@@ -39,6 +39,20 @@ def test_no_row_trains_two_models_of_different_sides(tmp_path: Path) -> None:
     for role in ("a", "b", "neutral", "control"):
         labels = [rows[row].label for row in found[role]]
         assert labels.count("safe") == labels.count("unsafe")
+
+
+def test_classes_keep_their_shares_unless_they_are_balanced(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl", 2000)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(line for k, line in enumerate(lines) if '"safe"' in line or k % 20 == 1) + "\n",
+                    encoding="utf-8")
+    rows, found = assigned(path, balance=False, planted=[])
+    whole = [row.label for row in rows].count("unsafe") / len(rows)
+    assert whole < 0.1
+    for role in ("a", "b", "neutral", "control"):
+        labels = [rows[row].label for row in found[role]]
+        assert abs(labels.count("unsafe") / len(labels) - whole) <= 1 / len(labels)
+    assert found["sides"]["a"] > 5 * assigned(path, planted=[])[1]["sides"]["a"]
 
 
 def test_planted_records_stand_on_one_side_as_often_as_asked(tmp_path: Path) -> None:
@@ -126,7 +140,7 @@ def test_near_duplicates_stand_together_unless_allowed(tmp_path: Path) -> None:
         rows += [LabelledText(f"{number}-{one}", f"{body} {one}", str(number % 2)) for one in ("x", "y")]
 
     def apart(near: bool) -> int:
-        found = assign(rows, {"sizes": {}, "planted": [], "near": near}, np.random.default_rng(0), "f")
+        found = assign(rows, {"sizes": {}, "planted": [], "near": near, "balance": True}, np.random.default_rng(0), "f")
         side = np.full(len(rows), -1)
         for place, role in enumerate((*ROLES, "eval", "aside")):
             side[training_rows(found, role)] = place

@@ -81,11 +81,12 @@ def _assigned(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Gene
         near[at] = at[0]
     units = merged_groups(users, near)
     sizes = _sizes(params["sizes"])
-    split, planted = _split(labels, units, sizes, params["planted"], rng, classes)
+    split, planted = _split(labels, units, sizes, params, rng, classes)
     _check_sets(split.sides.items(), labels, classes)
     first, second = halves(split.sides["cal"], labels, units, rng)
     _check_sets([("cal", first), ("cal", second)], labels, classes)
-    why = "" if sizes else f", as classes are balanced and {classes[rarest]!r} has {counts[rarest]:,}"
+    cut = params["balance"] and not sizes
+    why = f", as classes are balanced and {classes[rarest]!r} has {counts[rarest]:,}" if cut else ""
     sets = {name: kept[at] for name, at in split.sides.items() if name != "cal"}
     sets |= {"selector": kept[first], "aside": kept[second]}
     times, in_a = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
@@ -123,14 +124,17 @@ def _sizes(given: Mapping[str, int]) -> dict[str, int] | None:
     return {name: int(given.get(name, round(given["a"] * PAPER_SIZES[name] / PAPER_SIZES["a"]))) for name in SIDES}
 
 
-def _split(labels: IntArray, units: IntArray, sizes: Mapping[str, int] | None, times: Sequence[int], rng: Generator,
-           classes: Sequence[str]) -> tuple[Split, dict[int, int]]:
+def _split(labels: IntArray, units: IntArray, sizes: Mapping[str, int] | None, params: Mapping[str, Any],
+           rng: Generator, classes: Sequence[str]) -> tuple[Split, dict[int, int]]:
     """The sets, and the records planted in each of A and B by repetitions: no more than A and B have room for."""
     counts, share = np.bincount(labels), PAPER_SIZES["a"] / sum(PAPER_SIZES.values())
-    size = sizes["a"] if sizes else int(min(PAPER_SIZES["a"], share * counts.min() * counts.size))
+    balance, times = params["balance"], params["planted"]
+    usable = counts.min() * counts.size if balance else counts.sum()
+    size = sizes["a"] if sizes else int(min(PAPER_SIZES["a"], share * usable))
     while True:
         planted = records_to_plant(times, size)
-        split = split_texts(labels, units, sizes, rng, planted=2 * sum(planted.values()), names=classes)
+        split = split_texts(labels, units, sizes, rng, balance=balance,
+                            planted=2 * sum(planted.values()), names=classes)
         # What is planted is taken from the sets, and whole groups may leave a set short: A may be smaller than hoped.
         size = _smaller(split)
         if planted_rows(planted) <= planted_rows(records_to_plant(times, size)):

@@ -72,6 +72,9 @@ class MembershipExperiment:
         Keep the representation of every scored row that f_A makes, for diagnostics.
     keep_models, allow_near : bool
         Keep the trained models in the store; let near duplicates be in different sets.
+    balance : bool
+        As many rows of every class in each set, as the paper has it; else each class has its share of the data, as in
+        a model that ships.
     """
 
     data: DataFile
@@ -88,6 +91,7 @@ class MembershipExperiment:
     hidden: bool = False
     keep_models: bool = False
     allow_near: bool = False
+    balance: bool = False
 
     def __post_init__(self) -> None:
         if self.shadows < 0:
@@ -113,7 +117,8 @@ class MembershipExperiment:
         prepare = Task.of(
             prepare_rows, "prepare", files={"data": self.data}, seed=self.seed,
             libraries=(*LIBRARIES, "discreet.audit.core.power"),
-            params={"sizes": dict(self.sizes), "planted": list(self.planted), "near": not self.allow_near})
+            params={"sizes": dict(self.sizes), "planted": list(self.planted), "near": not self.allow_near,
+                    "balance": self.balance})
         common = {"recipe": recipe.to_json(), "copies": self.copies, "positives_only": self.positives_only,
                   "keep": self.keep_models}
         # A base model that changes is another recipe.

@@ -18,7 +18,7 @@ from discreet.audit.membership.rows import RowSpec
 from discreet.audit.scores.load import load_scores
 from discreet.audit.train.base import recipes
 from discreet.core.errors import InputError
-from discreet.core.records import Estimate
+from discreet.core.records import CAUSES, Estimate
 from discreet.guard import Policy, StressResult
 from discreet.inputs.splits import PAPER_SIZES
 from discreet.inputs.texts import read_texts
@@ -125,6 +125,11 @@ def test_the_import_contract() -> None:
     rooms = {name for name, *_ in (row for row in rows(PAGE["architecture"], "| room |"))}
     assert {room.strip("`") for room in rooms} == {
         path.parent.name for path in (ROOT / "src" / "discreet").glob("*/__init__.py")}
+
+
+def test_every_cause_is_in_the_table() -> None:
+    named = [name for cell, *_ in rows(PAGE["guard"], "| `cause.cause` |") for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(named) == sorted(CAUSES)
 
 
 def test_the_policy_is_one(tmp_path: Path) -> None:

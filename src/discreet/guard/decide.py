@@ -67,18 +67,18 @@ def decide(reading: Reading, policy: Policy, label: str, found: EvidenceScore, a
            findings: Iterable[Finding] = (), layer2: Layer2 | None = None, people: Sequence[Measured] = (),
            over_turns: OverTurns | None = None) -> Verdict:
     """The verdict on an answer."""
-    quiet = _quiet(reading, label, found, at, policy, layer2)
+    safe = _safe(reading, label, found, at, policy, layer2)
     if people:
-        quiet = replace(quiet, people=people[0].people())
-    change = _change(quiet, reading, policy, found, at, findings, layer2, people, over_turns)
-    verdict = replace(quiet, **change)
+        safe = replace(safe, people=people[0].people())
+    change = _unless_safe(safe, reading, policy, found, at, findings, layer2, people, over_turns)
+    verdict = replace(safe, **change)
     if not reading.quotes:
         return verdict
     listed = tuple(Evidence("quote", "nobody", one.start, one.end) for one in reading.quotes)
     return replace(verdict, evidence=verdict.evidence + listed)
 
 
-def _quiet(reading: Reading, label: str, found: EvidenceScore, at: Thresholds, policy: Policy,
+def _safe(reading: Reading, label: str, found: EvidenceScore, at: Thresholds, policy: Policy,
            layer2: Layer2 | None) -> Verdict:
     """The verdict "safe", with every score."""
     reason = _of_evidence("none", found, at, policy)
@@ -90,12 +90,12 @@ def _quiet(reading: Reading, label: str, found: EvidenceScore, at: Thresholds, p
                    sigma_unsafe=layer2.unsafe, tau=at.tau)
 
 
-def _change(quiet: Verdict, reading: Reading, policy: Policy, found: EvidenceScore, at: Thresholds,
+def _unless_safe(safe: Verdict, reading: Reading, policy: Policy, found: EvidenceScore, at: Thresholds,
             findings: Iterable[Finding], layer2: Layer2 | None, people: Sequence[Measured],
             over_turns: OverTurns | None) -> dict[str, Any]:
     """What differs from the verdict "safe"."""
-    flagged = (_direct(quiet, findings) or _by_evidence(found, at, policy, people)
-               or _probed(quiet, reading, policy, "flag") or _linked(quiet, over_turns, sure=True))
+    flagged = (_direct(safe, findings) or _by_evidence(found, at, policy, people)
+               or _probed(safe, reading, policy, "flag") or _linked(safe, over_turns, sure=True))
     if flagged:
         return flagged
     copied = Reason("verbatim", attributes=max([q.words for q in reading.quotes], default=0))
@@ -109,7 +109,7 @@ def _change(quiet: Verdict, reading: Reading, policy: Policy, found: EvidenceSco
     unsure = found.logit > at.unsure and (found.cluster or not found.stated_only)
     if unsure and not by_delta and policy.subjects:
         return _as("abstain", _of_evidence("unsure", found, at, policy))
-    held = (_probed(quiet, reading, policy, "abstain") or _linked(quiet, over_turns, sure=False)
+    held = (_probed(safe, reading, policy, "abstain") or _linked(safe, over_turns, sure=False)
             or (_as("abstain", copied) if reading.quotes and policy.quotes.action == "abstain" else {}))
     if not by_delta:
         return held
@@ -125,13 +125,13 @@ def _as(action: Action, reason: Reason, layer: Layer | None = None, **more: Any)
     return {"action": action, "layer": layer, "cause": reason, "reason": sentence(reason), **more}
 
 
-def _direct(quiet: Verdict, findings: Iterable[Finding]) -> dict[str, Any]:
+def _direct(safe: Verdict, findings: Iterable[Finding]) -> dict[str, Any]:
     blocked = [f for f in findings if f.layer == "direct" and f.counts]
     if not blocked:
         return {}
     where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
     reason = Reason("direct", tuple(sorted({f.type for f in blocked})), blocked[0].subject, len(blocked))
-    return _as("flag", reason, "direct", score=1.0, evidence=where + quiet.evidence)
+    return _as("flag", reason, "direct", score=1.0, evidence=where + safe.evidence)
 
 
 def _by_evidence(found: EvidenceScore, at: Thresholds, policy: Policy, people: Sequence[Measured]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _by_evidence(found: EvidenceScore, at: Thresholds, policy: Policy, people: S
     return {}
 
 
-def _probed(quiet: Verdict, reading: Reading, policy: Policy, action: Action) -> dict[str, Any]:
+def _probed(safe: Verdict, reading: Reading, policy: Policy, action: Action) -> dict[str, Any]:
     probe = reading.probe
     if probe is None or policy.probe != action:
         return {}
@@ -156,16 +156,16 @@ def _probed(quiet: Verdict, reading: Reading, policy: Policy, action: Action) ->
                     detail="a direct identifier" if probe.named else "")
     where = tuple(Evidence("answer_to_probe", probe.subject, start, end) for start, end in probe.clauses)
     layer: Layer | None = "contextual" if action == "flag" else None
-    return _as(action, reason, layer, evidence=quiet.evidence + where, score=1.0 if action == "flag" else quiet.score)
+    return _as(action, reason, layer, evidence=safe.evidence + where, score=1.0 if action == "flag" else safe.score)
 
 
-def _linked(quiet: Verdict, over_turns: OverTurns | None, *, sure: bool) -> dict[str, Any]:
+def _linked(safe: Verdict, over_turns: OverTurns | None, *, sure: bool) -> dict[str, Any]:
     if over_turns is None or over_turns.sure is not sure:
         return {}
     cause: Cause = "over_turns" if sure else "unsure_over_turns"
     reason = Reason(cause, over_turns.kinds, over_turns.subject, over_turns.attributes,
                     detail=f"{over_turns.earlier} of them in earlier answers")
-    evidence = tuple(dict.fromkeys((*quiet.evidence, *over_turns.evidence)))
+    evidence = tuple(dict.fromkeys((*safe.evidence, *over_turns.evidence)))
     return _as("flag" if sure else "abstain", reason, "contextual" if sure else None, score=over_turns.chance,
                evidence=evidence)
 

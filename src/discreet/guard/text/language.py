@@ -68,7 +68,8 @@ _SIGNALS = re.compile(r"(?<![-. ])(?:[.-]{1,5}[ /]{1,3}){24}")
 class Language:
     """`english` is False only where the text shows that it is not, or cannot be read (`readable`).
 
-    `guess` is a code of ISO 639, `und` or a script; `reason` says to people why a text is not English.
+    `guess` is a code of ISO 639, `und` or a script; `reason` says to people why a text is not English, or cannot be
+    read.
     """
 
     english: bool

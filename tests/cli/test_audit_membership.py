@@ -95,7 +95,8 @@ class TestFiles:
         ended = audit(cli, files / "safe.parquet", "--out", out, "--texts", texts, "--frontier", "--attacks", "loss")
         assert ended.code == 3
         assert {one.name for one in out.iterdir()} == {
-            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures"}
+            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
+            "junit.xml", "summary.md"}
         figures = {one.name for one in (out / "figures").iterdir()}
         assert {"standing.svg", "standing.csv", "frontier.svg", "frontier.csv"} <= figures
         assert {Path(name).stem for name in figures if name.endswith(".svg")} == {

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from discreet.guard.population import table as population_table
     from discreet.inputs import answers, datasets, endpoints, rows, texts
     from discreet.inputs.encode import presets
-    from discreet.report import batch, commands, figure, render
+    from discreet.report import batch, commands, figure, junit, render
     from discreet.serve import keys as serve_keys
     from discreet.serve import run as serve_run
     from discreet.serve import settings as serve_settings
@@ -62,7 +62,8 @@ HOMES = {
     "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",
     "evalues": "discreet.stats.evalues", "figure": "discreet.report.figure", "fit": "discreet.guard.fit",
     "label_audit": "discreet.audit.labels.audit", "label_experiments": "discreet.audit.experiments.labels",
-    "label_mechanisms": "discreet.stats.mechanisms.labels.base", "leaks": "discreet.synth.leaks",
+    "label_mechanisms": "discreet.stats.mechanisms.labels.base", "junit": "discreet.report.junit",
+    "leaks": "discreet.synth.leaks",
     "ledger": "discreet.synth.ledger", "membership_audit": "discreet.audit.membership.audit",
     "membership_experiments": "discreet.audit.experiments.membership", "parts": "discreet.audit.membership.parts",
     "people": "discreet.guard.population.people", "plan": "discreet.synth.plan",

@@ -117,6 +117,9 @@ class RunOutput(Output):
         Files first: a reader of the output who has seen enough must not cost the run its results.
         """
         if run:
+            if record.get("verdict") is not None:  # For CI: what fails a build, and what its page says.
+                write_atomic(run.path / "junit.xml", lib.junit.to_junit(record))
+                write_atomic(run.path / "summary.md", lib.report.to_markdown(lib.report.summarise(record)))
             run.finish(record, **facts)
         self.show(record, run, when_quiet=when_quiet, **options)
 

@@ -1,0 +1,43 @@
+"""A record with a verdict as JUnit XML, which CI systems show: a test case for each model, and for each part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+from discreet.report.summary import Record
+
+STATES = {"within": "pass", "exceeds": "fail"}
+"""Of a part of the records; every other state is inconclusive."""
+
+
+def to_junit(record: Record) -> str:
+    """JUnit XML: what fails is a failure, what is inconclusive is skipped, each with its reasons."""
+    cases = list(_cases(record))
+    suite = ET.Element("testsuite", name=f"discreet {record['kind']}", tests=str(len(cases)),
+                        failures=str(sum(verdict == "fail" for _, verdict, _ in cases)),
+                        skipped=str(sum(verdict == "inconclusive" for _, verdict, _ in cases)))
+    for name, verdict, why in cases:
+        case = ET.SubElement(suite, "testcase", classname=f"discreet.{record['kind'].replace(' ', '.')}", name=name)
+        if verdict != "pass":
+            ET.SubElement(case, "failure" if verdict == "fail" else "skipped", message=why)
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _cases(record: Record) -> Iterator[tuple[str, str, str]]:
+    """Name, verdict and reasons of each test case."""
+    targets = record.get("targets") or [record]
+    for target in targets:
+        name = str(target.get("target", record["kind"]))
+        reasons = target.get("reasons") or [target.get("reason", "")]
+        yield name, target["verdict"], " ".join(reasons)
+        for part in target.get("parts", ()):
+            verdict = STATES.get(part["state"], "inconclusive")
+            yield f"{name}, {part['name']}", verdict, f"AUC {_figure(part['auc'])}, tolerance {part['tolerance']:g}"
+
+
+def _figure(estimate: Record) -> str:
+    if estimate["value"] is None:
+        return f"unresolved: {estimate['reason']}"
+    return f"{estimate['value']:.3f} [{estimate['low']:.3f}, {estimate['high']:.3f}]"

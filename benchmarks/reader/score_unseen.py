@@ -29,8 +29,8 @@ Guards = dict[str, discreet.Guard]
 def roles(guards: Guards) -> Row:
     """Answers about who holds a role that one person holds: those with private facts are to be held, others to pass."""
     out: Row = {}
-    for writer in ("r1", "r2"):
-        rows = lines(UNSEEN / f"roles_{writer}.jsonl")
+    for path in sorted(UNSEEN.glob("roles_*.jsonl")):
+        writer, rows = path.stem.removeprefix("roles_"), lines(path)
         held = [(row["private"], guards[row["domain"]].check(row["answer"]).action != "safe") for row in rows]
         out[writer] = {"private held": share(h for private, h in held if private), "others pass": share(not h for private, h in held if not private)}
     return out
@@ -38,11 +38,11 @@ def roles(guards: Guards) -> Row:
 
 def dressed(guards: Guards) -> Row:
     """Records told as examples: with their source, and without any."""
-    rows = lines(UNSEEN / "dressed_d1.jsonl")
+    rows = [row for path in sorted(UNSEEN.glob("dressed_*.jsonl")) for row in lines(path)]
     out: Row = {}
-    for how in ("user", "answer", "both"):
-        mine = [row for row in rows if row["how"] == how]
-        out[how] = {name: share(guards[row["domain"]].check(Answer(row["id"], row["answer"], row["question"], tuple(row["sources"]) if given else (),
+    for writer, how in sorted({(row["writer"], row["how"]) for row in rows}):
+        mine = [row for row in rows if (row["writer"], row["how"]) == (writer, how)]
+        out[f"{writer} {how}"] = {name: share(guards[row["domain"]].check(Answer(row["id"], row["answer"], row["question"], tuple(row["sources"]) if given else (),
                                                                    user_words=row["question"])).action == "safe" for row in mine)
                     for name, given in (("pass with sources", True), ("pass without", False))}  # fmt: skip
     return out

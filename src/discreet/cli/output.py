@@ -119,7 +119,8 @@ class RunOutput(Output):
         if run:
             if record.get("verdict") is not None:  # For CI: what fails a build, and what its page says.
                 write_atomic(run.path / "junit.xml", lib.junit.to_junit(record))
-                write_atomic(run.path / "summary.md", lib.report.to_markdown(lib.report.summarise(record)))
+                shown = lib.report.summarise(record, **{key: options[key] for key in options if key != "texts"})
+                write_atomic(run.path / "summary.md", lib.report.to_markdown(shown))
             run.finish(record, **facts)
         self.show(record, run, when_quiet=when_quiet, **options)
 

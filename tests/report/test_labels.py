@@ -70,7 +70,7 @@ def figures_of(record: Record) -> dict[str, Any]:
 class TestSummary:
     def test_the_verdict_comes_first_and_every_part_is_there(self, leaking: Record) -> None:
         found = summarise(leaking)
-        assert found.headline.startswith("Fail for all 3 models: outputs of each of them give away labels")
+        assert found.sentence.startswith("Fail for all 3 models: outputs of each of them give away labels")
         assert [one.name for one in found.sections] == [
             "models", "believe", "published", "utility", "sure", "in-detail", "target-2", "target-3", "top", "claims"]
         assert "times in 100" in found.leads[0]
@@ -82,7 +82,7 @@ class TestSummary:
             "Where this comes from")]
         assert order == sorted(order)
         part = {**leaking, "targets": [{**leaking["targets"][0], "verdict": "pass"}, *leaking["targets"][1:]]}
-        assert summarise(part).headline.startswith("Fail for 2 of 3 models: ")
+        assert summarise(part).sentence.startswith("Fail for 2 of 3 models: ")
 
     def test_oracles_and_privileged_rows_are_headed_as_such(self, leaking: Record) -> None:
         [table] = [one for one in next(part for part in summarise(leaking).sections if part.name == "in-detail").blocks
@@ -94,7 +94,7 @@ class TestSummary:
     def test_one_model_that_passes(self, passing: Record) -> None:
         found = summarise(passing)
         assert passing["verdict"] == "pass"
-        assert found.headline.startswith("Pass: no attack that was tried")
+        assert found.sentence.startswith("Pass: no attack that was tried")
         assert "models" not in [one.name for one in found.sections]
         assert any("the least memory that was seen" in key.text for key in found.keys)
         # The stronger attacks were not tried, and the first thing that is read says so.

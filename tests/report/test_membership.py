@@ -59,7 +59,7 @@ def test_the_verdict_comes_first_and_then_its_reasons(
 ) -> None:
     found = summarise(request.getfixturevalue(name))
     record = request.getfixturevalue(name)
-    assert found.headline.startswith(f"{verdict}: ")
+    assert found.sentence.startswith(f"{verdict}: ")
     places = [found.leads.index(reason) for reason in record["reasons"]]
     assert places == sorted(places)
     said = [one for block in section(found, "claims").blocks for one in block.items]  # type: ignore[union-attr]
@@ -145,8 +145,8 @@ class TestVerdict:
     def test_several_models_are_counted_and_each_has_its_reason(self, leaking: Record) -> None:
         two = two_of(leaking)
         found = summarise(two)
-        assert found.headline.startswith("Fail for 1 of 2 models: it ")
-        assert "B" not in found.headline
+        assert found.sentence.startswith("Fail for 1 of 2 models: it ")
+        assert "B" not in found.sentence
         table = section(found, "models").blocks[0]
         assert isinstance(table, Table)
         # The first reason of the decisive model is read before.
@@ -171,15 +171,15 @@ class TestVerdict:
         assert not any("The least leak that" in lead for lead in summarise(leaking).leads)
 
     def test_tolerances_exclusions_and_the_leaking_part_are_in_the_headline(self, passing: Record) -> None:
-        assert "tolerated AUC .65 over all records, .65 in each of 6 parts" in summarise(passing).headline
+        assert "tolerated AUC .65 over all records, .65 in each of 6 parts" in summarise(passing).sentence
         partly = copy.deepcopy(passing) | {"verdict": "fail"}
         partly["targets"][0]["verdict"] = "fail"
         _, first, second, *_ = partly["targets"][0]["parts"]
         first["state"], second["state"] = "exceeds", "excluded"
         found = summarise(partly)
-        assert "training set in a part of the records, class 0 (" in found.headline
-        assert "in each of 5 parts" in found.headline
-        assert found.headline.endswith("Excluded beforehand, not covered: class 1.")
+        assert "training set in a part of the records, class 0 (" in found.sentence
+        assert "in each of 5 parts" in found.sentence
+        assert found.sentence.endswith("Excluded beforehand, not covered: class 1.")
         assert "both in the part class 0, an attacker" in found.leads[0]
         assert found.figure is not None
         assert [row["what"] for row in found.figure.data][2] == "your model, class 0 (tolerance .65)"

@@ -36,9 +36,10 @@ def summary(record: page.Record) -> page.Summary:
         _top(record, first, words),
         page.Section("What was trained", tuple(page.Text(one, "prose") for one in training.label_training(trained)),
                 name="trained", terminal=True) if trained else None, page.claims(record["claims"])]
+    headline, scope = page.headline(record, words["headlines"])
     return page.Summary(
         kind=str(record.get("kind", "audit labels")), verdict=record["verdict"],
-        headline=page.headline(record, words["headlines"]),
+        headline=headline, scope=scope,
         kicker=page.kicker(record, f"{record['provenance']['classes']} classes"),
         leads=_leads(record, first, words["leads"]), figure=label_charts.success(record),
         keys=_keys(record, first, words["keys"]),
@@ -72,14 +73,13 @@ def _leads(record: page.Record, one: page.Record, words: page.Record) -> tuple[s
 def _keys(record: page.Record, one: page.Record, words: page.Record) -> tuple[page.Key, ...]:
     row, found = strongest(rows_of(record, one), "canary"), []
     if row is not None:
-        value, _, ends = share(row["success"]).partition(" ")
         ceiling = "" if row["ceiling"] is None else say(words["ceiling"], row)
-        found.append(page.Key(value, say(words["success"], row) + ceiling, ends.strip("[]").replace(", ", " to "),
+        found.append(page.key(say(words["success"], row) + ceiling, row["success"], percent,
                               f"control {share(row['control'], missing='none')}"))
     if one["epsilon_lower"]["value"] is not None:
         found.append(page.Key(bound(one["epsilon_lower"]), say(words["epsilon"], one)))
     if seen := [part for part in one["planted"] if part["seen"]]:
-        found.append(page.Key(share(seen[0]["row"]["success"]).partition(" ")[0], say(words["planted"], seen[0])))
+        found.append(page.Key(percent(seen[0]["row"]["success"]["value"]), say(words["planted"], seen[0])))
     return tuple(found)
 
 

@@ -59,9 +59,10 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
         *(frontier.sections(record["frontier"]) if record.get("frontier") else ()),
         embedding.section(record["embedding"]) if record.get("embedding") else None,
         page.claims(first.facts["claims"]), _texts(texts, first, words)]
+    headline, scope = page.headline(record, words["headlines"], **_covered(first, words))
     return page.Summary(
         kind=str(record.get("kind", "audit membership")), verdict=record["verdict"],
-        headline=page.headline(record, words["headlines"], **_covered(first, words)),
+        headline=headline, scope=scope,
         kicker=page.kicker(record, f"{design} design"),
         leads=_leads(targets, words), figure=charts.standing(first), keys=keys(first),
         sections=tuple(one for one in sections if one is not None), glossary=tuple(words["glossary"].items()),
@@ -243,12 +244,13 @@ def keys(one: Audited) -> tuple[page.Key, ...]:
     words = page.words_of("membership")["keys"]
     group = found.get("group_auc") or {}
     parts: list[tuple[str, page.Record | None, Callable[[float], str], str]] = [
-        (words["auc"], primary["auc"], number, interval(primary["control_auc"], missing="")),
+        (words["auc"], primary["auc"], number,
+         page.control_of(interval(primary["control_auc"], missing=""))),
         (words["group"], group if group.get("value") is not None else None, number,
-         interval(found.get("control_group_auc"), missing="")),
+         page.control_of(interval(found.get("control_group_auc"), missing=""))),
         *attackers.keys(one, words),
         (words["epsilon"], found.get("epsilon_lower"), lambda value: f"{value:.2f}",
-         bound(found.get("control_epsilon_lower"), missing=""))]
+         page.control_of(bound(found.get("control_epsilon_lower"), missing="")))]
     return tuple(page.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None)
 
 

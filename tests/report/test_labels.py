@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -175,9 +176,11 @@ class TestRows:
         blind = saved(world(planted=(4,)))
         assert [one.state for one in controls(blind)][1] == "broken"
         assert "What the controls say" in [one.title for one in summarise(blind).sections]
-        void = {**passing, "attacks": [{**row, "vetoed": True} for row in passing["attacks"]]}
+        void = copy.deepcopy(passing)
+        void["attacks"] = [{**row, "vetoed": True} for row in passing["attacks"]]
+        void["targets"][0]["control_states"]["control"] = {"state": "broken", "codes": ["control", "void"]}
         assert controls(void)[0].state == "broken"
-        assert controls(void)[0].text.endswith("which does not explain all of these attacks: they are void.")
+        assert controls(void)[0].text.endswith("Chance does not explain all of these attacks: they are void.")
 
 
 SIZES = {"rows": 100, "train": 60, "canary": 10, "planted": {"1": 2, "16": 2}, "control": 6, "heldout": 20}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from discreet.core.numbers import interval, percent
+from discreet.report import audits
 from discreet.report import summary as page
 from discreet.report.membership_charts import Audited
 
@@ -54,13 +55,13 @@ def keys(one: Audited, words: page.Record) -> Iterator[Figure]:
         text = words["gain"].format(people=share(first["base_rate"]), others=share(first["fpr"])) + "".join(
             words["gain_too"].format(people=share(gain["base_rate"]), named=percent(gain["ppv"]["value"]))
             for gain in rest if gain["ppv"]["value"] is not None)
-        yield text, first["ppv"], percent, page.control_of(interval(first["control_ppv"], show=percent, missing=""))
+        yield text, first["ppv"], percent, audits.control_of(interval(first["control_ppv"], show=percent, missing=""))
 
 
 def _control(tpr: page.Record, difference: Any) -> str:
     """The control model's share and the paired difference."""
     if not difference or difference["value"] is None:
-        return page.control_of("")
+        return audits.control_of("")
     points = f"difference {interval(difference, show=lambda value: f'{100 * value:+.1f}')} points"
     if tpr["value"] is None:
         return f"no control, {points}"

@@ -103,7 +103,7 @@ def audited(record: Record) -> list[Audited]:
     whole, part = float(facts["tolerance_auc"]), float(facts.get("tolerance_part", facts["tolerance_auc"]))
     found = [Audited(one, tuple(_with(record["attacks"], target=one["target"])), whole, part, tuple(
         row for row in record["attacks"] if row["target"] != one["target"]), classes) for one in record["targets"]]
-    decisive = next(one for one in found if one.facts["verdict"] == record["verdict"])
+    decisive = next(one for one in found if one.name == record["decisive"])
     return [decisive, *(one for one in found if one is not decisive)]
 
 

@@ -21,6 +21,7 @@ from discreet.core.records import plain
 from discreet.report import summarise, to_html, to_text
 
 Word = Literal["pass", "fail", "inconclusive"]
+State = Literal["holds", "done", "stated", "unshown", "broken", "lacking"]
 
 ALPHA = 0.05
 """Risk of a false finding in one audit, over all its targets and attacks."""
@@ -86,6 +87,14 @@ class Judgement(Part):
     def reason_codes(self) -> tuple[str, ...]:
         """The code of each reason, "" for a sentence without one."""
         return tuple(getattr(one, "code", "") for one in self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlState(Part):
+    """What a control shows, judged with the verdict; `codes` name the sentences of a report that say so."""
+
+    state: State
+    codes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

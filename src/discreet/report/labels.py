@@ -66,7 +66,7 @@ def _keys(record: page.Record, one: page.Record, words: page.Record) -> tuple[pa
                               f"control {share(row['control'], missing='none')}"))
     if one["epsilon_lower"]["value"] is not None:
         found.append(page.Key(bound(one["epsilon_lower"]), say(words["epsilon"], one)))
-    if seen := [part for part in one["planted"] if part["seen"]]:
+    if seen := [part for part in one["planted"] if part["detected"]]:
         found.append(page.Key(percent(seen[0]["row"]["success"]["value"]), say(words["planted"], seen[0])))
     return tuple(found)
 
@@ -93,8 +93,8 @@ def controls(record: page.Record) -> tuple[page.Control, ...]:
 def _stood(planted: page.Record) -> str:
     """How often some canaries were planted, and what the attack finds in them."""
     found = "no figure" if planted["row"] is None else say("{row.success:number2} right of {n}, {said}", {
-        **planted, "said": "seen" if planted["seen"] else "not seen"})
-    return f"{times(planted['copies'])}: {found}"
+        **planted, "said": "seen" if planted["detected"] else "not seen"})
+    return f"{times(planted['repetitions'])}: {found}"
 
 
 def _published(record: page.Record, words: page.Record) -> page.Section | None:

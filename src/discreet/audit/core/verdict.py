@@ -73,6 +73,11 @@ class Sentences:
         """A function from a code and figures by name to the reason. KeyError for a code that has no sentence."""
         return lambda code, **figures: Reason(code, self.parts[part][code].format(**figures))
 
+    def claims(self, can: Mapping[str, object], cannot: Mapping[str, object], **figures: Any) -> Claims:
+        """The claims whose codes apply, of the parts "can" and "cannot"."""
+        return Claims(*(tuple(self.of(part)(code, **figures) for code, applies in codes.items() if applies)
+                        for part, codes in (("can", can), ("cannot", cannot))))
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Part):

@@ -83,8 +83,7 @@ class ModelAudit:
                   "trained_label_unknown": self.canaries_without_label, "no_references": not self.references,
                   "no_trained_labels": not trained, "no_new_examples": not self.utility["test_accuracy"].resolved,
                   "drawn_elsewhere": not self.drawn_here, "other_labels": True}
-        return Claims(*(tuple(SENTENCES.of(part)(code) for code, holds in codes.items() if holds)
-                        for part, codes in (("can", can), ("cannot", cannot))))
+        return SENTENCES.claims(can, cannot)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, without the rows."""

@@ -336,5 +336,4 @@ def claims_of(table: ScoreTable, sets: EvaluationSets, design: Design, *, texts:
         "planted": not planted, "clean": not sets.clean[None].size, "paired_only": paired and not honest,
         "references": not paired and not honest, "boundary": not sets.selectors, "texts": not texts,
         "groups": not groups, "other_attacks": True}
-    return Claims(*(tuple(SENTENCES.of(part)(code, design=WORDS[design]) for code, holds in claims.items() if holds)
-                    for part, claims in (("can", can), ("cannot", cannot))))
+    return SENTENCES.claims(can, cannot, design=WORDS[design])

@@ -27,8 +27,7 @@ class Reader(HTMLParser):
         if tag not in VOID:
             self.open.append(tag)
         facts = dict(attrs)
-        # A figure with a narrow drawing is one figure.
-        self.figures += tag == "svg" and "narrow" not in str(facts["class"])
+        self.figures += tag == "svg"
         self.captions += tag == "figcaption"
         self.rows += "data-action" in facts
         self.ids += [str(facts["id"])] if "id" in facts else []

@@ -107,7 +107,7 @@ def test_a_headline_names_tolerances_exclusions_and_no_part_of_two_records(
     walked: list[tuple[tuple[Any, ...], Record]]
 ) -> None:
     for case, record in walked:
-        headline = summarise(record).headline
+        headline = summarise(record).sentence
         assert "tolerated AUC .55 over all records" in headline, case
         for part in record["parts"]:
             assert (part["name"] in headline.partition("Excluded beforehand")[2]) == (part["state"] == "excluded"), case

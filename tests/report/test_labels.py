@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -70,7 +71,7 @@ def figures_of(record: Record) -> dict[str, Any]:
 class TestSummary:
     def test_the_verdict_comes_first_and_every_part_is_there(self, leaking: Record) -> None:
         found = summarise(leaking)
-        assert found.headline.startswith("Fail for all 3 models: outputs of each of them give away labels")
+        assert found.sentence.startswith("Fail for all 3 models: outputs of each of them give away labels")
         assert [one.name for one in found.sections] == [
             "models", "believe", "published", "utility", "sure", "in-detail", "target-2", "target-3", "top", "claims"]
         assert "times in 100" in found.leads[0]
@@ -82,7 +83,7 @@ class TestSummary:
             "Where this comes from")]
         assert order == sorted(order)
         part = {**leaking, "targets": [{**leaking["targets"][0], "verdict": "pass"}, *leaking["targets"][1:]]}
-        assert summarise(part).headline.startswith("Fail for 2 of 3 models: ")
+        assert summarise(part).sentence.startswith("Fail for 2 of 3 models: ")
 
     def test_oracles_and_privileged_rows_are_headed_as_such(self, leaking: Record) -> None:
         [table] = [one for one in next(part for part in summarise(leaking).sections if part.name == "in-detail").blocks
@@ -94,7 +95,7 @@ class TestSummary:
     def test_one_model_that_passes(self, passing: Record) -> None:
         found = summarise(passing)
         assert passing["verdict"] == "pass"
-        assert found.headline.startswith("Pass: no attack that was tried")
+        assert found.sentence.startswith("Pass: no attack that was tried")
         assert "models" not in [one.name for one in found.sections]
         assert any("the least memory that was seen" in key.text for key in found.keys)
         # The stronger attacks were not tried, and the first thing that is read says so.
@@ -175,9 +176,11 @@ class TestRows:
         blind = saved(world(planted=(4,)))
         assert [one.state for one in controls(blind)][1] == "broken"
         assert "What the controls say" in [one.title for one in summarise(blind).sections]
-        void = {**passing, "attacks": [{**row, "vetoed": True} for row in passing["attacks"]]}
+        void = copy.deepcopy(passing)
+        void["attacks"] = [{**row, "vetoed": True} for row in passing["attacks"]]
+        void["targets"][0]["control_states"]["control"] = {"state": "broken", "codes": ["control", "void"]}
         assert controls(void)[0].state == "broken"
-        assert controls(void)[0].text.endswith("which does not explain all of these attacks: they are void.")
+        assert controls(void)[0].text.endswith("Chance does not explain all of these attacks: they are void.")
 
 
 SIZES = {"rows": 100, "train": 60, "canary": 10, "planted": {"1": 2, "16": 2}, "control": 6, "heldout": 20}

@@ -10,7 +10,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError, need
 from discreet.core.files import clean
 from discreet.core.types import FloatArray, IntArray
-from discreet.inputs.rows import Place, format_of, iter_rows, json_type, reading
+from discreet.inputs.rows import Place, Row, format_of, iter_rows, json_type, reading
 
 CodeArray = NDArray[np.int32]
 
@@ -157,8 +157,10 @@ def open_columns(path: Path, keep: Names, numeric: Names, expected: str = "") ->
     """
     need_arrow()
     kind = format_of(path)
-    opened = (_csv(path, keep, numeric, expected) if kind == "csv" else _json(path, keep, numeric) if kind == "json"
-              else _parquet(path, keep))
+    if kind == "json":
+        opened = row_columns(path, iter_rows(path, (), ()), keep, numeric)
+    else:
+        opened = _csv(path, keep, numeric, expected) if kind == "csv" else _parquet(path, keep)
     if opened.rows == 0:
         raise InputError(f"{path} holds no rows; expected at least one")
     return opened
@@ -262,13 +264,12 @@ def _csv_header(path: Path) -> list[str]:
     return header
 
 
-def _json(path: Path, keep: Names, numeric: Names) -> ColumnFile:
-    """Rows to columns, a batch at a time: a row as a dict takes fifty times the room."""
-    import pyarrow as pa
-
+def row_columns(path: Path, given: Iterator[Row], keep: Names, numeric: Names) -> ColumnFile:
+    """Rows to columns, a batch at a time: a row as a dict takes fifty times the room. As `open_columns`."""
+    pa = need_arrow()
     types: dict[str, str] = {}
     chunks: dict[str, list[Any]] = {}
-    given, rows = iter_rows(path, (), ()), 0
+    rows = 0
     while batch := [{name: _number(place, name, value) if numeric(name) else _name(place, name, value, types)
                      for name, value in row.items() if keep(name)} for place, row in islice(given, BATCH)]:
         for name in dict.fromkeys((*chunks, *(key for row in batch for key in row))):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from discreet.core.numbers import interval, percent
+from discreet.report import audits
 from discreet.report import summary as page
 from discreet.report.membership_charts import Audited
 
@@ -39,7 +40,7 @@ def _sentences(one: Audited, bound: page.Record) -> tuple[str, ...]:
 
 def keys(one: Audited, words: page.Record) -> Iterator[Figure]:
     """The TPRs of the deciding attack at 1% FPR, and at .1% where that is resolved, and what naming is worth: what each
-    says, its estimate, how it is written, and its control's figure."""
+    says, its estimate, how it is written, and what is said of its control."""
     primary = one.primary
     for name, others in (("tpr_at_1pct_fpr", "1%"), ("tpr_at_0_1pct_fpr", "0.1%")):
         tpr = None if primary is None else primary.get(name)
@@ -54,13 +55,13 @@ def keys(one: Audited, words: page.Record) -> Iterator[Figure]:
         text = words["gain"].format(people=share(first["base_rate"]), others=share(first["fpr"])) + "".join(
             words["gain_too"].format(people=share(gain["base_rate"]), named=percent(gain["ppv"]["value"]))
             for gain in rest if gain["ppv"]["value"] is not None)
-        yield text, first["ppv"], percent, interval(first["control_ppv"], show=percent, missing="")
+        yield text, first["ppv"], percent, audits.control_of(interval(first["control_ppv"], show=percent, missing=""))
 
 
 def _control(tpr: page.Record, difference: Any) -> str:
-    """The control model's share and the paired difference; empty where there is none."""
+    """The control model's share and the paired difference."""
     if not difference or difference["value"] is None:
-        return ""
+        return audits.control_of("")
     points = f"difference {interval(difference, show=lambda value: f'{100 * value:+.1f}')} points"
     if tpr["value"] is None:
         return f"no control, {points}"

@@ -45,15 +45,15 @@ class Line:
 
 
 def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Sequence[tuple[str, str]] = (),
-         axis: str = "AUC", labels: float = 300.0, notes: float = 0.0, note_title: str = "", narrow: bool = False,
+         axis: str = "AUC", labels: float = 300.0, notes: float = 0.0, note_title: str = "", compact: bool = False,
          chance: float | None = 0.5) -> Canvas:
     """Rows of dots with their intervals on one axis, chance and tolerance as lines across.
 
-    `labels` and `notes` are the widths left and right of the axis. A `narrow` drawing has each label above its row.
+    `labels` and `notes` are the widths left and right of the axis. A `compact` drawing has each label above its row.
     """
-    width, row = (NARROW, 2 * ROW - 4) if narrow else (WIDTH, ROW)
-    left, right = (4.0, width - 10) if narrow else (labels, width - 24 - notes)
-    top = 40.0 + (20.0 * (len(legend) if narrow else 1) if legend else 0.0)
+    width, row = (NARROW, 1.5 * ROW) if compact else (WIDTH, ROW)
+    left, right = (4.0, width - 10) if compact else (labels, width - 24 - notes)
+    top = 40.0 + (20.0 * (len(legend) if compact else 1) if legend else 0.0)
     places, y = list[float](), top
     for one in lines:
         y += GAP if one.space and places else 0.0
@@ -63,7 +63,7 @@ def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Seque
     canvas, (axes,) = _canvas(width, y + 40, [(left, top, right - left, y - top)])
     low, high = reach(mark[end] for one in lines for _, mark in one.marks if mark for end in ("value", "low", "high"))
     axes.set(xlim=(low, high), ylim=(y, top), yticks=[])
-    step = 0.2 if narrow and high - low > 0.45 else 0.1
+    step = 0.2 if compact and high - low > 0.45 else 0.1
     axes.set_xticks([round(tick * step, 10) for tick in range(11) if low <= tick * step <= high])
     axes.xaxis.set_major_formatter(lambda value, _: given(round(value, 10)))
     axes.grid(axis="x", color=COLOURS["grid"])
@@ -81,13 +81,13 @@ def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Seque
     if note_title:
         words(width - 8, top - 12, note_title, ha="right", color=COLOURS["soft"], fontsize=12)
     for one, place in zip(lines, places, strict=True):
-        above = place - 12 if narrow and not one.heading else place
-        words(left if narrow else 0 if one.heading else 14, above, one.label,
+        above = place - 8 if compact and not one.heading else place
+        words(left if compact else 0 if one.heading else 14, above, one.label,
               color=COLOURS["soft" if one.soft else "ink"], weight="bold" if one.heading else "normal")
         if one.note:
             words(width - 8, above, one.note, ha="right", color=COLOURS["soft"], fontsize=12)
-        _row(axes, one, place + 10 if narrow else place)
-    _legend(canvas, legend, left, narrow=narrow)
+        _row(axes, one, place + 9 if compact else place)
+    _legend(canvas, legend, left, below=compact)
     return canvas
 
 
@@ -234,7 +234,7 @@ def _canvas(width: float, height: float, boxes: Sequence[tuple[float, float, flo
     return canvas, found
 
 
-def _legend(canvas: Canvas, entries: Sequence[tuple[str, str]], left: float, *, narrow: bool = False) -> None:
+def _legend(canvas: Canvas, entries: Sequence[tuple[str, str]], left: float, *, below: bool = False) -> None:
     """Entries of a role and words: dots, or with " line", " area" or " dashed" behind the role what that says."""
     if not entries:
         return
@@ -253,7 +253,7 @@ def _legend(canvas: Canvas, entries: Sequence[tuple[str, str]], left: float, *, 
                                   mfc=COLOURS["ground"] if hollow else colour,
                                   mec=colour if hollow else COLOURS["ground"]))
     width, height = canvas.get_size_inches() * 72
-    canvas.legend(handles, [said for _, said in entries], loc="upper left", ncols=1 if narrow else len(entries),
+    canvas.legend(handles, [said for _, said in entries], loc="upper left", ncols=1 if below else len(entries),
                   frameon=False, fontsize=12, labelcolor=COLOURS["soft"], borderpad=0, borderaxespad=0,
                   handlelength=1.8, columnspacing=1.6, bbox_to_anchor=(left / width, 1 - 2 / height))
 
@@ -264,17 +264,17 @@ def _legend(canvas: Canvas, entries: Sequence[tuple[str, str]], left: float, *, 
 def drawn(name: str, draw: Callable[[], Canvas], data: Iterable[Row], words: str = "", **options: Any) -> Figure:
     """A figure with the title and caption of `words`, or of its name, in `words.yaml`, filled with further options.
 
-    `table` and `narrow` are those of `Figure`.
+    `table` and `compact` are those of `Figure`.
     """
     said = words_of("figures")[words or name]
-    own = {key: options.pop(key) for key in ("table", "narrow") if key in options}
+    own = {key: options.pop(key) for key in ("table", "compact") if key in options}
     title, caption = (said[part].format(**options) for part in ("title", "caption"))
     return Figure(name, title, caption, draw, tuple(data), **own)
 
 
 def dot_figure(name: str, rows: Sequence[Record], marks: Sequence[tuple[str, str]], columns: str = "", *,
                under: Sequence[tuple[str, str]] = (), joined: bool = False, data: Iterable[Row] | None = None,
-               words: str = "", said: Mapping[str, Any] | None = None, narrow: bool = False, **options: Any
+               words: str = "", said: Mapping[str, Any] | None = None, compact: bool = False, **options: Any
                ) -> Figure | None:
     """A figure of `dots`, a line for each row; None without any.
 
@@ -296,10 +296,9 @@ def dot_figure(name: str, rows: Sequence[Record], marks: Sequence[tuple[str, str
             if found and (pairs is marks or found[-1][1]["value"] is not None):
                 lines.append(Line(label, found, soft=soft, joined=joined, note=note_, band=row.get("band"),
                                   space=pairs is marks and row.get("space", joined)))
-    draw = partial(dots, lines, **options)
-    small = {"narrow": partial(draw, narrow=True, axis="AUC")} if narrow else {}
-    return drawn(name, draw, [datum(row, columns) for row in rows] if data is None else data, words, **small,
-                 **(said or {})) if lines else None
+    return drawn(name, partial(dots, lines, compact=compact, **options), [
+        datum(row, columns) for row in rows] if data is None else data, words, compact=compact, **(said or {})
+        ) if lines else None
 
 
 def datum(row: Record, columns: str, **further: Any) -> Row:

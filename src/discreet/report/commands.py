@@ -101,7 +101,7 @@ def stress_summary(record: page.Record, sizes: Mapping[str, int]) -> page.Summar
     counts = ", ".join(f"{sizes[kind]:,} {kind}" for kind in KINDS)
     gated = record["verdict"] is not None
     return page.Summary(
-        "stress-test", f"{record['verdict'].capitalize()}: {record['reason']}" if gated else counts,
+        "stress-test", record["reason"] if gated else counts,
         verdict=record["verdict"], leads=(counts,) if gated else (), sections=(
             page.part("", page.table(("", "unsafe : safe", "unsafe : borderline"), rows)),
             *([page.part("By subtype", page.table(("borderline by subtype, FPR", *points.values(), "n"), subtypes))]
@@ -157,8 +157,7 @@ def certificate_summary(found: page.Record) -> page.Summary:
     rows = [(say(name, given), say(said, given, "none")) for name, said in words["certificate"]]
     rates = [(f"trained one first, {name}", interval(rate)) for name, rate in found["win_rate"].items()]
     rejected = f"{found['rejected_at']:,} pairs" if found["rejected"] else "never"
-    said = f"{found['verdict'].capitalize()}: {found['reason']}"
-    return page.Summary("unseal", said, verdict=found["verdict"], sections=(
+    return page.Summary("unseal", found["reason"], verdict=found["verdict"], sections=(
         page.part("", page.Facts((rows[0], *rates, rows[1], ("leak first found after", rejected), *rows[2:]))),
         page.part("", _bullets(found["claims"]))))
 

@@ -45,16 +45,14 @@ def _distinctive(found: Record) -> str:
 def embedding(record: Record | None) -> Figure | None:
     """`{representation, points: [{set, x, y}]}` as a scatter plot; None where there is none.
 
-    With `method` and `explained` the caption says how it was made, and both axes of a PCA have one scale.
+    With `explained`, as of a PCA, the caption says how it was made, and both axes have one scale.
     """
     if not record or not record["points"]:
         return None
-    made = " (t-SNE; distances are not to scale)" if record.get("method") == "tsne" else ""
-    if record.get("method") == "pca" and record.get("explained"):
+    made, marks = "", list[Mark]([lambda axes: axes.margins(0.02)])
+    if record.get("explained"):
         first, second = record["explained"][:2]
         made = f" (the two directions of most variance, {first:.0%} and {second:.0%} of it)"
-    marks: list[Mark] = [lambda axes: axes.margins(0.02)]
-    if record.get("method") == "pca":
         marks.append(lambda axes: axes.set_aspect("equal", adjustable="datalim"))
     for name, (role, size, alpha) in SETS.items():
         x, y = ([point[axis] for point in record["points"] if point["set"] == name] for axis in "xy")

@@ -12,10 +12,11 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from xml.etree import ElementTree as ET
+from xml.etree.ElementTree import Element, SubElement
 
 from discreet.core.errors import need
 from discreet.core.files import write_atomic
@@ -29,6 +30,8 @@ COLOURS: Mapping[str, str] = {
     "ground": "#fbfaf7", "ink": "#22252a", "soft": "#5d636b", "grid": "#e3e0d8", "null": "#e9e5db", "target": "#1f6f80",
     "control": "#8d8a83", "oracle": "#b98317", "tolerance": "#b4442f", "second": "#6a5d93"}
 """By role; `figures.css` has a variable for each."""
+REFERRED = re.compile(r"(?<=#)[^)\"]+(?=\)$)|(?<=^#).+")
+"""What an attribute of a shape refers to: "url(#a)", "#a"."""
 MARGIN = 16
 """Around a drawing that stands alone, in its units."""
 
@@ -37,8 +40,8 @@ MARGIN = 16
 class Figure:
     """One figure of a report, under a file name without suffix that is distinct within the report.
 
-    `draw` draws `data`, rows of the same keys, with Matplotlib, one unit (1/72 inch) a pixel of the page; `narrow` does
-    so for a screen of some 400 pixels. `table` is shown where the drawing cannot be seen, by default `data`.
+    `draw` draws `data`, rows of the same keys, with Matplotlib, one unit (1/72 inch) a pixel of the page; a `compact`
+    drawing fits a screen of 400 pixels. `table` is shown where the drawing cannot be seen, by default `data`.
     """
 
     name: str
@@ -47,7 +50,7 @@ class Figure:
     draw: Callable[[], Canvas]
     data: tuple[Row, ...]
     table: tuple[Row, ...] = ()
-    narrow: Callable[[], Canvas] | None = None
+    compact: bool = False
 
     def named(self, prefix: str) -> Figure:
         """The same figure under `prefix` and its own name."""
@@ -55,25 +58,31 @@ class Figure:
 
     @property
     def inline(self) -> str:
-        """The drawing for a page that has the style sheet; with `narrow`, both, of which the style sheet shows one."""
-        if self.narrow is None:
-            return self._svg(self.draw(), self.name, 'class="figure"')
-        return (self._svg(self.draw(), self.name, 'class="figure broad"')
-                + self._svg(self.narrow(), f"{self.name}-narrow", 'class="figure narrow"'))
+        """The drawing for a page that has the style sheet."""
+        return ET.tostring(self._drawing(0), encoding="unicode")
 
     @property
     def standalone(self) -> str:
         """The drawing as a file of its own, which follows the light or dark scheme of who looks at it."""
-        drawn = self._svg(self.draw(), self.name, 'xmlns="http://www.w3.org/2000/svg" class="figure"',
-                          f'<style>{css("figures")}</style><rect x="-{MARGIN}" y="-{MARGIN}" width="100%" '
-                          'height="100%" style="fill: var(--fig-ground)"/>', MARGIN)
-        return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawn}\n'
+        drawing = self._drawing(MARGIN)
+        drawing.set("xmlns", "http://www.w3.org/2000/svg")
+        style, ground = Element("style"), Element(
+            "rect", x=f"-{MARGIN}", y=f"-{MARGIN}", width="100%", height="100%", style="fill: var(--fig-ground)")
+        style.text = css("figures")
+        drawing[2:2] = [style, ground]
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(drawing, encoding="unicode")}\n'
 
-    def _svg(self, canvas: Canvas, name: str, attributes: str, first: str = "", margin: int = 0) -> str:
-        name, (width, height) = escape(name), (72 * side for side in canvas.get_size_inches())
-        return (f'<svg {attributes} viewBox="{-margin} {-margin} {width + 2 * margin:g} {height + 2 * margin:g}" '
-                f'role="img" aria-labelledby="{name}-title {name}-desc"><title id="{name}-title">{escape(self.title)}'
-                f'</title><desc id="{name}-desc">{escape(self.caption)}</desc>{first}{svg_body(canvas, name)}</svg>')
+    def _drawing(self, margin: int) -> Element:
+        canvas = self.draw()
+        width, height = (72 * side + 2 * margin for side in canvas.get_size_inches())
+        drawing = Element("svg", {
+            "class": "figure compact" if self.compact else "figure", "role": "img",
+            "viewBox": f"{-margin} {-margin} {width:g} {height:g}",
+            "aria-labelledby": f"{self.name}-title {self.name}-desc"})
+        for part, said in (("title", self.title), ("desc", self.caption)):
+            SubElement(drawing, part, id=f"{self.name}-{part}").text = said
+        drawing.extend(shapes(canvas, self.name))
+        return drawing
 
     @property
     def csv(self) -> str:
@@ -91,10 +100,10 @@ def css(name: str) -> str:
     return files("discreet.report").joinpath("templates", f"{name}.css").read_text(encoding="utf-8")
 
 
-def svg_body(canvas: Canvas, name: str) -> str:
+def shapes(canvas: Canvas, name: str) -> list[Element]:
     """What a drawing's `<svg>` holds: text as text, colours as CSS variables, ids that begin with `name`.
 
-    The same drawing gives the same text.
+    The same drawing gives the same shapes.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -105,17 +114,25 @@ def svg_body(canvas: Canvas, name: str) -> str:
         warnings.filterwarnings("ignore", "Glyph .* missing")
         draw: Any = FigureCanvasSVG(canvas).print_svg
         draw(written, metadata={"Date": None, "Creator": None})
-    body = written.getvalue().partition("</metadata>")[2].rpartition("</svg>")[0]
-    body = body.partition("</defs>")[2]
+    root = ET.fromstring(written.getvalue())
+    used = {found for one in root.iter() for value in one.attrib.values() for found in REFERRED.findall(value)}
+    for one in root.iter():
+        one.tag = one.tag.rpartition("}")[2]
+        one.text, one.tail = (one.text or "").strip(), None
+        kept = {key: value for key, value in one.attrib.items() if key != "id" or value in used}
+        one.attrib.clear()
+        one.attrib.update((key.rpartition("}")[2], _attribute(key, value, name)) for key, value in kept.items())
+    _metadata, _style, *found = root
+    return found
+
+
+def _attribute(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    value = REFERRED.sub(lambda found: f"{name}-{found[0]}", re.sub(r"(\d\.\d\d)\d+", r"\1", value))
     for role, colour in COLOURS.items():
-        body = body.replace(colour, f"var(--fig-{role})")
-    body = re.sub(r" ?font-family: [^;\"]*;?", "", body).replace("xlink:href", "href")
-    body = re.sub(r" transform=\"rotate\(-0 [^\"]*\"", "", body)
-    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', body))
-    body = re.sub(r' id="([^"]*)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", body)
-    body = re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", body)
-    body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), body)
-    return re.sub(r"\s*\n\s*", " ", body).strip()
+        value = value.replace(colour, f"var(--fig-{role})")
+    return re.sub(r" ?font-family: [^;]*;?| ?rotate\(-0 [^)]*\)", "", value).strip()
 
 
 def save_figures(figures: Iterable[Figure], folder: Path) -> None:

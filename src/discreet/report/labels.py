@@ -6,39 +6,40 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.core.numbers import NOTHING, bound, condition_name, label_attack_name, p_value, percent, say, share, times
-from discreet.report import label_charts, training
+from discreet.report import audits, label_charts, training
 from discreet.report import summary as page
 from discreet.report.label_charts import nearness, published, resolved, rows_of, strongest
 
-WITH_REFERENCES = ("reference", "lira_label")
 LED = ("learned_nothing", "no_references")
+"""Codes of the reasons that are read first."""
 
 
 def summary(record: page.Record) -> page.Summary:
     """The summary of what `audit labels` saves: `LabelAudit.to_json()` with `kind`, and `training` where it trained."""
     words, trained = page.words_of("labels"), record.get("training")
-    first, several = decisive(record), len(record["targets"]) > 1
+    first, several = audits.decisive(record), len(record["targets"]) > 1
     utility, confidence = label_charts.utility(record), label_charts.confidence(record)
     others = [one for one in record["targets"] if one is not first]
     models = [_model(record, one) for one in record["targets"]]
     sections = [
         page.Section("The models audited", page.blocks(page.tabled(words["models"], models)), name="models",
                      terminal=True) if several else None,
-        page.controls_section(record["verdict"], controls(record)), _published(record, words["published"]),
+        audits.controls_section(record["verdict"], controls(record)), _published(record, words["published"]),
         page.Section("What noise costs, and its benefit", page.blocks(utility), name="utility") if utility else None,
         page.Section("How sure the model is of canary labels", page.blocks(confidence), name="sure")
         if confidence else None,
         page.Section("Every attack" + (f": {first['target']}" if several else ""), _details(record, first, words),
                 name="in-detail"),
         *(page.Section(f"{one['target']} ({condition_name(one['mechanism'], one['epsilon'])}): {one['verdict']}", (
-            *page.because_of(one), *_details(record, one, words)), name=f"target-{k}", folded=True)
+            *audits.because_of(one), *_details(record, one, words)), name=f"target-{k}", folded=True)
             for k, one in enumerate(others, start=2)),
         _top(record, first, words),
         page.Section("What was trained", tuple(page.Text(one, "prose") for one in training.label_training(trained)),
-                name="trained", terminal=True) if trained else None, page.claims(record["claims"])]
+                name="trained", terminal=True) if trained else None, audits.claims(record["claims"])]
+    headline, scope = audits.headline(record, words["headlines"])
     return page.Summary(
         kind=str(record.get("kind", "audit labels")), verdict=record["verdict"],
-        headline=page.headline(record, words["headlines"]),
+        headline=headline, scope=scope,
         kicker=page.kicker(record, f"{record['provenance']['classes']} classes"),
         leads=_leads(record, first, words["leads"]), figure=label_charts.success(record),
         keys=_keys(record, first, words["keys"]),
@@ -47,97 +48,59 @@ def summary(record: page.Record) -> page.Summary:
         footer=words["footer"])
 
 
-def decisive(record: page.Record) -> page.Record:
-    """The target that the verdict of the whole is explained by."""
-    found: page.Record = next(one for one in record["targets"] if one["target"] == record["decisive"])
-    return found
-
-
 def _leads(record: page.Record, one: page.Record, words: page.Record) -> tuple[str, ...]:
-    rows, verdict = rows_of(record, one), record["verdict"]
-    row = strongest(rows)
-    found = [] if verdict == "fail" else [
-        page.learnt_nothing(one["utility"]["test_accuracy"], int(record["provenance"]["classes"]))]
-    if verdict == "pass" and not any(r["attack"] in WITH_REFERENCES for r in resolved(rows)):
-        found.append(words["no_references"])
+    row, verdict, found = strongest(rows_of(record, one)), record["verdict"], list[str]()
     if row is not None and row["control"]["value"] is not None and verdict != "inconclusive":
         tried = sum(row["decides"] for row in record["attacks"])
-        found.insert(0, say(words["success"], row) + words["by_chance" if verdict == "pass" else "not_by_chance"]
+        found.append(say(words["success"], row) + words["by_chance" if verdict == "pass" else "not_by_chance"]
                      + (words["chosen"].format(tried=tried) if tried > 1 else ""))
-    # A reason with a code of `LED` is said above in other words.
-    said = zip(record["reasons"], record.get("reason_codes", [""] * len(record["reasons"])), strict=True)
-    return tuple(filter(None, (*found, *(reason for reason, code in said if not found or code not in LED))))
+    said = zip(record["reasons"], record["reason_codes"], strict=True)
+    return tuple(found + [reason for reason, _ in sorted(said, key=lambda pair: pair[1] not in LED)])
 
 
 def _keys(record: page.Record, one: page.Record, words: page.Record) -> tuple[page.Key, ...]:
     row, found = strongest(rows_of(record, one), "canary"), []
     if row is not None:
-        value, _, ends = share(row["success"]).partition(" ")
         ceiling = "" if row["ceiling"] is None else say(words["ceiling"], row)
-        found.append(page.Key(value, say(words["success"], row) + ceiling, ends.strip("[]").replace(", ", " to "),
+        found.append(audits.key(say(words["success"], row) + ceiling, row["success"], percent,
                               f"control {share(row['control'], missing='none')}"))
     if one["epsilon_lower"]["value"] is not None:
         found.append(page.Key(bound(one["epsilon_lower"]), say(words["epsilon"], one)))
-    if seen := [part for part in one["planted"] if part["seen"]]:
-        found.append(page.Key(share(seen[0]["row"]["success"]).partition(" ")[0], say(words["planted"], seen[0])))
+    if seen := [part for part in one["planted"] if part["detected"]]:
+        found.append(page.Key(percent(seen[0]["row"]["success"]["value"]), say(words["planted"], seen[0])))
     return tuple(found)
 
 
 def controls(record: page.Record) -> tuple[page.Control, ...]:
     """What was checked besides the figures."""
-    one, words = decisive(record), page.words_of("labels")["controls"]
-    rows = rows_of(record, one)
-    found = (_control(rows, words), _planted(one["planted"], words), _mechanism(one["conformance"], words),
-             _null(rows, words))
-    return tuple(page.Control(name, *said) for name, said in zip(words["names"], found, strict=True))
-
-
-def _control(rows: Sequence[page.Record], words: page.Record) -> tuple[str, str]:
-    controlled = [row for row in resolved(rows) if row["access"] == "outputs" and row["target"] == "canary"
+    one = audits.decisive(record)
+    rows, conformance = resolved(rows_of(record, one)), one["conformance"]
+    controlled = [row for row in rows if row["access"] == "outputs" and row["target"] == "canary"
                   and row["control"]["value"] is not None]
-    if not controlled:
-        return "lacking", words["no_control"]
     values, void = [row["control"]["value"] for row in controlled], sum(row["vetoed"] for row in controlled)
-    said = say(words["control"], {"n": max(row["control"]["n"] for row in controlled), "least": min(values),
-                                  "most": max(values), "chance": rows[0]["chance"]})
-    if not void:
-        return "holds", f"{said}."
-    of = "all" if void == len(values) else f"{void} of {len(values)}"
-    return "broken" if of == "all" else "holds", said + words["void"].format(of=of)
-
-
-def _planted(planted: Sequence[page.Record], words: page.Record) -> tuple[str, str]:
-    if not planted:
-        return "lacking", words["none_planted"]
-    said = "; ".join(f"{times(one['copies'])}: " + ("no figure" if one["row"] is None else say(
-        "{row.success:number2} right of {n}, {said}", {**one, "said": "seen" if one["seen"] else "not seen"}))
-        for one in planted)
-    return "holds" if any(one["seen"] for one in planted) else "broken", f"Canaries planted {said}."
-
-
-def _mechanism(found: page.Record, words: page.Record) -> tuple[str, str]:
-    if found["ok"] is None:
-        return "lacking", words["no_labels"]
-    if found["ok"] and found["expected_flip"] == 0.0 and found["observed"]["value"] == 0.0:
-        return "holds", say(words["no_mechanism"], found)
-    said = say(words["mechanism"], {**found, "least": "at least " if found["at_least"] else ""})
-    return ("holds", said) if found["ok"] else ("broken", f"{said} {'; '.join(found['reasons'])}.")
-
-
-def _null(rows: Sequence[page.Record], words: page.Record) -> tuple[str, str]:
-    drawn = [row for row in resolved(rows) if row["null_p"] is not None]
-    if not drawn:
-        return "lacking", words["not_drawn"]
-    least = {said: min((row["null_p"] for row in drawn if row["access"] == access), default=None)
+    least = {said: [row["null_p"] for row in rows if row["null_p"] is not None and row["access"] == access]
              for access, said in (("outputs", "for attacks on outputs"), ("oracle", "for oracles"))}
-    parts = " and ".join(f"{p_value(p)} {said}" for said, p in least.items() if p is not None)
-    return "done", words["drawn"].format(parts=parts)
+    return audits.controls_of(one["control_states"], page.words_of("labels")["controls"], {
+        **conformance, "n": max((row["control"]["n"] for row in controlled), default=None),
+        "least": min(values, default=None), "most": max(values, default=None),
+        "chance": rows[0]["chance"] if rows else None,
+        "void": "all" if void == len(values) else f"{void} of {len(values)}",
+        "stood": "; ".join(map(_stood, one["planted"])), "bound": "at least " if conformance["at_least"] else "",
+        "why": "; ".join(conformance["reasons"]),
+        "parts": " and ".join(f"{p_value(min(found))} {said}" for said, found in least.items() if found)})
+
+
+def _stood(planted: page.Record) -> str:
+    """How often some canaries were planted, and what the attack finds in them."""
+    found = "no figure" if planted["row"] is None else say("{row.success:number2} right of {n}, {said}", {
+        **planted, "said": "seen" if planted["detected"] else "not seen"})
+    return f"{times(planted['repetitions'])}: {found}"
 
 
 def _published(record: page.Record, words: page.Record) -> page.Section | None:
     """Why the published attack "succeeds" without memory, on the model where it shows most; None where it does not."""
-    found = [row for target in record["targets"] if (row := published(rows_of(record, target))) is not None
-             and (row["control"]["low"] or 0.0) > row["chance"]]
+    found = [row for target in record["targets"] if "oracle_right_on_held_out" in target["reason_codes"]
+             and (row := published(rows_of(record, target))) is not None]
     row = max(found, key=lambda row: float(row["control"]["value"]), default=None)
     return None if row is None else page.Section("What the published attack would have said", tuple(
         page.Text(say(said, row), "prose") for said in words), name="published")
@@ -175,7 +138,7 @@ def _details(record: page.Record, one: page.Record, words: page.Record) -> tuple
                      open=sum(map(len, found.values())) <= 3 * page.MOST_OPEN, note=words["columns_note"])
     accuracies = [{"name": name, "share": one["utility"][where] if part is None else one["utility"][where][part]}
                   for name, where, part in words["accuracies"]]
-    return page.blocks(attacks, page.unresolved((
+    return page.blocks(attacks, audits.unresolved((
         (label_attack_name(row), row["success"]["reason"]) for row in rows if row["success"]["value"] is None), "; "),
                   page.Text("What the model is good for", "heading"), page.tabled(words["utility"], accuracies))
 

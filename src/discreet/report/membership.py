@@ -20,8 +20,7 @@ from discreet.core.numbers import (
     say,
     times,
 )
-from discreet.core.records import Estimate
-from discreet.report import attackers, embedding, frontier, training
+from discreet.report import attackers, audits, embedding, frontier, training
 from discreet.report import membership_charts as charts
 from discreet.report import summary as page
 from discreet.report.membership_charts import BOUNDARY_N, Audited, audited
@@ -45,23 +44,24 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
     first, design = targets[0], designs.known_design(record["design"])
     sections = [
         *_parts(first, words), attackers.section(first, words),
-        page.controls_section(record["verdict"], controls(first, record)),
+        audits.controls_section(record["verdict"], controls(first, record)),
         _models(targets, words),
         _published(first, words),
         training.membership_training(trained) if trained else None,
         page.Section("In detail" + (f": {first.name}" if targets[1:] else ""), _details(first, words),
                      name="in-detail"),
         *(page.Section(f"{one.name}: {one.facts['verdict']}", (
-            *page.because_of(one.facts),
+            *audits.because_of(one.facts),
             *page.blocks(_named(charts.standing(one), k), _named(charts.protocols(one), k)),
             *_details(one, words, k)), name=f"target-{k}", folded=True) for k, one in enumerate(targets[1:], start=2)),
         _top(first, words), training.membership_lines(trained) if trained else None,
         *(frontier.sections(record["frontier"]) if record.get("frontier") else ()),
         embedding.section(record["embedding"]) if record.get("embedding") else None,
-        page.claims(first.facts["claims"]), _texts(texts, first, words)]
+        audits.claims(first.facts["claims"]), _texts(texts, first, words)]
+    headline, scope = audits.headline(record, words["headlines"], **_covered(first, words))
     return page.Summary(
         kind=str(record.get("kind", "audit membership")), verdict=record["verdict"],
-        headline=page.headline(record, words["headlines"], **_covered(first, words)),
+        headline=headline, scope=scope,
         kicker=page.kicker(record, f"{design} design"),
         leads=_leads(targets, words), figure=charts.standing(first), keys=keys(first),
         sections=tuple(one for one in sections if one is not None), glossary=tuple(words["glossary"].items()),
@@ -129,7 +129,7 @@ def _models(targets: Sequence[Audited], words: page.Record) -> page.Section | No
 def _published(one: Audited, words: page.Record) -> page.Section | None:
     """Why the published protocol's figure is not the verdict; None where it is not above chance."""
     paper, primary, said = one.paper, one.primary, words["published"]
-    if paper is None or paper["auc"]["value"] is None or (paper["auc"]["low"] or 0.0) <= 0.5:
+    if paper is None or "paper" not in one.facts["reason_codes"]:
         return None
     ours = "" if primary is None or primary["auc"]["value"] is None else say(said["ours"], primary)
     template = said["uncontrolled" if paper["control_auc"]["value"] is None else "controlled"]
@@ -151,7 +151,7 @@ def _details(one: Audited, words: page.Record, place: int = 1) -> tuple[page.Blo
     rates_of = {name: said.format(second=second) for name, said in words["rates"].items()}
     utility = [{**rates, "name": one.label(int(name)) if name.isdecimal() else rates_of[name]}
                for name, rates in one.facts["utility"].items() if name != "target"]
-    return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), page.unresolved(
+    return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), audits.unresolved(
             (f"{attack_name(row, scale=False)} ({_selection(row)})", row["auc"]["reason"])
             for rows in _listed(one) for row in rows if row["auc"]["value"] is None),
                   page.Text("What the model is good for", "heading"), page.tabled(words["utility"], utility))
@@ -243,84 +243,33 @@ def keys(one: Audited) -> tuple[page.Key, ...]:
     words = page.words_of("membership")["keys"]
     group = found.get("group_auc") or {}
     parts: list[tuple[str, page.Record | None, Callable[[float], str], str]] = [
-        (words["auc"], primary["auc"], number, interval(primary["control_auc"], missing="")),
+        (words["auc"], primary["auc"], number,
+         audits.control_of(interval(primary["control_auc"], missing=""))),
         (words["group"], group if group.get("value") is not None else None, number,
-         interval(found.get("control_group_auc"), missing="")),
+         audits.control_of(interval(found.get("control_group_auc"), missing=""))),
         *attackers.keys(one, words),
         (words["epsilon"], found.get("epsilon_lower"), lambda value: f"{value:.2f}",
-         bound(found.get("control_epsilon_lower"), missing=""))]
-    return tuple(page.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None)
+         audits.control_of(bound(found.get("control_epsilon_lower"), missing="")))]
+    return tuple(audits.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None)
 
 
 def controls(one: Audited, record: page.Record) -> tuple[page.Control, ...]:
     """What was checked besides the figure."""
-    design, found = designs.known_design(record["design"]), one.facts["controls"]
-    state = "stated" if design in designs.STATED else "holds" if designs.decides(design) else "lacking"
-    words = page.words_of("membership")["controls"]
-    said = [(state, f"{designs.WORDS[design][0].upper()}{designs.WORDS[design][1:]}."),
-            _control(found.get("control_auc"), one, words), _blind(found["blind_auc"], one.tolerance, design, words),
-            _planted(found["planted"], found, one.facts["verdict"], design, words),
-            _family(one, record["provenance"], words)]
-    return tuple(page.Control(name, *pair) for name, pair in zip(words["names"], said, strict=True))
-
-
-def _control(estimate: page.Record | None, one: Audited, words: page.Record) -> tuple[str, str]:
-    if estimate is None or estimate["value"] is None:
-        return "lacking", words["no_control"]
-    got, verdict = f"It gets {interval(estimate)} there", one.facts["verdict"]
-    if designs.off(Estimate.from_json(estimate), one.tolerance):
-        return "broken", f"{got}: it recognises something else than memory."
-    if verdict == "inconclusive" and (parts := one.parts("control")):
-        named = listed([part["shown"] for part in parts])
-        return "unshown", f"{got}, but in {named} your model is not clearly above it."
-    near = estimate["low"] is not None and estimate["low"] <= 0.5 <= estimate["high"]
-    # A verdict has judged its control already: a part leaks, or is within its tolerance, only next to a clean one.
-    state, few = _within(estimate, one.tolerance) if verdict == "inconclusive" else ("holds", "")
-    return state, f"{got}, {'as a coin toss would' if near else 'off chance by less than the tolerance'}.{few}"
-
-
-def _blind(estimate: page.Record, tolerance: float, design: str, words: page.Record) -> tuple[str, str]:
-    if estimate["value"] is None:
-        return "lacking", f"Not known: {estimate['reason']}."
-    source = words[next((name for name in ("texts", "inputs") if f"on {name}" in estimate["method"]), "labels")]
-    state, few = _within(estimate, tolerance)
-    if designs.reads_apart(Estimate.from_json(estimate), tolerance):
-        # A draw that the run made itself is random whatever the texts show.
-        state, few = ("unshown", words["drawn"]) if design == designs.ASSIGNED else ("broken", "")
-    return state, f"From {source} alone one gets {interval(estimate)}.{few}"
-
-
-def _within(estimate: page.Record, tolerance: float) -> tuple[str, str]:
-    """Whether a control that should be ½ is shown to be under the tolerance, and what to say where it is not."""
-    if estimate["high"] is not None and estimate["high"] < tolerance:
-        return "holds", ""
-    return "unshown", f" The records are too few to rule out {number(tolerance)}, the tolerance."
-
-
-def _planted(planted: Sequence[page.Record], found: page.Record, verdict: str, design: str, words: page.Record
-             ) -> tuple[str, str]:
-    detectable = (found.get("detectable_auc") or {}).get("value")
-    smallest = "" if detectable is None else say(words["smallest"], found)
-    if not planted:
-        return "holds" if design == "sealed" and smallest else "lacking", words["none_planted"] + smallest
-    said = "; ".join(f"{times(one['repetitions'])} " + (
-        f"unresolved ({one['auc']['reason']})" if one["auc"]["value"] is None else say(
-            "{auc:interval}, {control}, {seen}", {
-                **one, "seen": "seen" if one["detected"] else "not seen", "control": "no control"
-                if one["control_auc"]["value"] is None else f"control {interval(one['control_auc'])}"}))
-        for one in planted)
-    if all(one["auc"]["value"] is None for one in planted):
-        return "lacking", words["too_few"].format(said=said) + smallest
-    seen, weak = (any(one["detected"] for one in planted), all(one.get("weak", False) for one in planted))
-    # Where a leak was found, planted records that were missed show that others may have been missed too, no more.
-    state = "holds" if seen else "unshown" if weak or verdict == "fail" else "broken"
-    return state, words["planted"].format(
-        stand="stand out" if seen else "do not stand out", level=100 * planted[0]["auc"]["level"], said=said) + (
-            words["weak"] if weak and not seen else "") + smallest
-
-
-def _family(one: Audited, provenance: page.Record, words: page.Record) -> tuple[str, str]:
+    words, planted = page.words_of("membership")["controls"], one.facts["controls"]["planted"]
+    drawn = designs.WORDS[designs.known_design(record["design"])]
     tested = [row["null_p"]["value"] for row in one.rows if not row["oracle"] and row["null_p"]["value"] is not None]
-    return "holds", words["family"].format(
-        rows=len(tested) - 1, p=p_value(min(tested)), permutations=provenance["permutations"]) if tested else words[
-            "untested"]
+    return audits.controls_of(one.facts["control_states"], words, {
+        **one.facts["controls"], "drawn": f"{drawn[0].upper()}{drawn[1:]}", "tolerance": one.tolerance,
+        "beside": listed([part["shown"] for part in one.parts("control")] or [""]),
+        "stood": "; ".join(map(_stood, planted)),
+        "level": 100 * planted[0]["auc"]["level"] if planted else None, "rows": len(tested) - 1,
+        "p": p_value(min(tested, default=None)), "permutations": record["provenance"]["permutations"]})
+
+
+def _stood(planted: page.Record) -> str:
+    """How often some records were planted, and what the attack finds in them."""
+    if planted["auc"]["value"] is None:
+        return f"{times(planted['repetitions'])} unresolved ({planted['auc']['reason']})"
+    control = "no control" if planted["control_auc"]["value"] is None else f"control {interval(planted['control_auc'])}"
+    return (f"{times(planted['repetitions'])} {interval(planted['auc'])}, {control}, "
+            f"{'seen' if planted['detected'] else 'not seen'}")

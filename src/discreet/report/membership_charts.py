@@ -103,7 +103,7 @@ def audited(record: Record) -> list[Audited]:
     whole, part = float(facts["tolerance_auc"]), float(facts.get("tolerance_part", facts["tolerance_auc"]))
     found = [Audited(one, tuple(_with(record["attacks"], target=one["target"])), whole, part, tuple(
         row for row in record["attacks"] if row["target"] != one["target"]), classes) for one in record["targets"]]
-    decisive = next(one for one in found if one.facts["verdict"] == record["verdict"])
+    decisive = next(one for one in found if one.name == record["decisive"])
     return [decisive, *(one for one in found if one is not decisive)]
 
 
@@ -131,8 +131,8 @@ def standing(one: Audited) -> Figure | None:
     return dot_figure("standing", [
         {"line": label, "role": role, "auc": estimate, "members": n, "note": number(estimate["value"], missing=""),
          "space": role == "second", "soft": role == "control"} for label, role, estimate, n in rows],
-        [("{role}", "auc")], "what=line members auc*", narrow=True, tolerance=one.tolerance, labels=320, notes=60,
-        axis="chance that a random member outranks a random non-member (AUC)", said={"seen": seen, "wider": wider})
+        [("{role}", "auc")], "what=line members auc*", compact=True, tolerance=one.tolerance,
+        said={"seen": seen, "wider": wider})
 
 
 def protocols(one: Audited) -> Figure | None:

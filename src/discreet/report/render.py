@@ -61,17 +61,17 @@ def _emphasis(sentence: str) -> Any:
 
 def to_text(summary: Summary, *, quiet: bool = False) -> str:
     """What a terminal shows: the verdict and what it rests on; only the headline where `quiet`."""
-    return "\n".join(printable(line) for line in ([summary.headline] if quiet else _lines(summary)))
+    return "\n".join(printable(line) for line in ([summary.sentence] if quiet else _lines(summary)))
 
 
 def _lines(summary: Summary) -> Iterator[str]:
-    yield from _wrapped(summary.headline)
+    yield from _wrapped(summary.sentence)
     for lead in summary.leads:
         yield from _wrapped(lead.replace("*", ""))
     if summary.keys:
         yield ""
     for key in summary.keys:
-        interval = f" [{key.interval.replace(' to ', ', ')}]" if key.interval else ""
+        interval = f" [{key.low}, {key.high}]" if key.low else ""
         control = f" ({key.control})" if key.control else ""
         yield from _wrapped(f"{key.value}{interval}{control}: {key.text}", "  ", "    ")
     for section in summary.sections:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeAlias
 import yaml
 
 from discreet.core.errors import UsageError
-from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, interval, say
+from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, say
 from discreet.core.registry import offered
 from discreet.report.figure import Figure
 
@@ -71,11 +71,12 @@ def _words() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key figure with its interval and the same figure of its control; a `value` of "–" where there is none."""
+    """A key figure with the ends of its interval and what its control says; a `value` of "–" where there is none."""
 
     value: str
     text: str
-    interval: str = ""
+    low: str = ""
+    high: str = ""
     control: str = ""
 
 
@@ -189,15 +190,16 @@ class Section:
 class Summary:
     """A record as it is read, from the command that made it (`kind`) to the end of its page.
 
-    `headline` is the whole in one sentence, and begins with the `verdict` ("pass", "fail" or "inconclusive") where
-    there is one; `leads` are sentences under it, the most important first, with asterisks for emphasis; `figure` is
-    seen first. With `contents` the page lists its sections.
+    `headline` is the whole in one sentence; with a `verdict` ("pass", "fail" or "inconclusive"), which may be that on
+    some of the models (`scope`), it is what follows the verdict. `leads` are sentences under it, the most important
+    first, with asterisks for emphasis; `figure` is seen first. With `contents` the page lists its sections.
     """
 
     kind: str
     headline: str
     kicker: str = ""
     verdict: str | None = None
+    scope: str = ""
     leads: tuple[str, ...] = ()
     figure: Figure | None = None
     keys: tuple[Key, ...] = ()
@@ -206,6 +208,16 @@ class Summary:
     provenance: tuple[tuple[str, str], ...] = ()
     footer: str = ""
     contents: bool = False
+
+    @property
+    def judged(self) -> str:
+        """"Pass", "Fail for 2 of 3 models"; empty without a verdict."""
+        return f"{self.verdict.capitalize()}{self.scope}" if self.verdict else ""
+
+    @property
+    def sentence(self) -> str:
+        """The headline with the verdict before it."""
+        return f"{self.judged}: {self.headline}" if self.verdict else self.headline
 
     @property
     def figures(self) -> list[Figure]:
@@ -278,61 +290,3 @@ def _fact(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return "none" if value is None else str(value)
-
-
-# What the pages of both audits have
-
-
-def headline(record: Record, headlines: Mapping[str, str], **figures: str) -> str:
-    """The verdict in one sentence, and of how many models where there are several; `figures` fill the templates."""
-    targets, verdict = record["targets"], record["verdict"]
-    n = sum(one["verdict"] == verdict for one in targets)
-    if len(targets) == 1:
-        return headlines[verdict].format(model="this model", **figures)
-    said = headlines[verdict].format(model="these models" if verdict == "pass" else "it" if n == 1 else "each of them",
-                                      **figures)
-    of = f"{n} of {len(targets)}" if n < len(targets) else "both" if n == 2 else f"all {n}"
-    return said if verdict == "pass" else said.replace(": ", f" for {of} models: ", 1)
-
-
-def learnt_nothing(accuracy: Record, classes: int) -> str:
-    """A warning where a model is hardly better than a guess among `classes`; empty where it is."""
-    if accuracy["value"] is None or accuracy["value"] > 1 / classes + 0.05:
-        return ""
-    return say(words_of("audits")["learnt_nothing"], {"accuracy": accuracy, "classes": classes, "guess": 1 / classes})
-
-
-def key(text: str, estimate: Record, show: Callable[[float], str], control: str) -> Key:
-    """A key figure of an estimate; `control` is empty where there is none."""
-    if estimate["value"] is None:
-        return Key(NOTHING, f"{text}. Unresolved: {estimate['reason']}.")
-    value, _, ends = interval(estimate, show=show).partition(" ")
-    control = control if "control" in control else f"control {control}" if control else "no control"
-    return Key(value, text, ends.strip("[]").replace(", ", " to "), control)
-
-
-def controls_section(verdict: str, shown: tuple[Control, ...]) -> Section:
-    """The controls; a verdict is not called believable over one that does not hold."""
-    broken = verdict == "inconclusive" or any(one.state == "broken" for one in shown)
-    return Section("What the controls say" if broken else "Why this can be believed", (Controls(shown),),
-                   name="believe", terminal=True)
-
-
-def because_of(target: Record) -> tuple[Text, ...]:
-    """The reasons of a target's verdict."""
-    return tuple(Text(reason, "because") for reason in target["reasons"])
-
-
-def unresolved(reasons: Iterable[tuple[str, str]], between: str = ", ") -> Facts | None:
-    """Each reason once, with the attacks that it concerns, from pairs of both."""
-    found: dict[str, dict[str, None]] = {}
-    for name, reason in reasons:
-        found.setdefault(reason, {})[name] = None
-    return Facts(tuple((between.join(names), reason) for reason, names in found.items()),
-                 "What could not be computed, and why") if found else None
-
-
-def claims(said: Record) -> Section:
-    """What an audit can say, and what it cannot."""
-    return Section("What this audit can say, and what it cannot", (
-        Bullets("It can say", tuple(said["can"])), Bullets("It cannot say", tuple(said["cannot"]))), name="claims")

@@ -132,6 +132,7 @@ class TestVerdict:
         logits[0, right] = 10.0 * (np.arange(2) == table.canaries.label[0, right, None])
         found = audit(changed(table, logits=logits))
         assert all(row.vetoed for row in found.attacks if row.decides)
+        assert found.decisive.to_json()["control_states"]["control"]["codes"] == ["control", "void"]
         assert (found.verdict, codes(found)[0]) == ("inconclusive", "all_controls_off_chance")
 
     def test_what_a_mechanism_allows_is_said_and_a_bound_above_the_claim_breaks_it(self) -> None:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from discreet.audit.membership import embedding
 from discreet.audit.membership.diagnostics import NAMES
 from discreet.audit.membership.evaluation_sets import true_class_p
 from discreet.audit.scores.table import ScoreTable
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError
 
 
 def made(**changes: Any) -> ScoreTable:
@@ -106,33 +104,14 @@ class TestPicture:
         assert found == again != other
         assert json.loads(json.dumps(found)) == found
 
-    def test_tsne_parts_what_is_apart_and_follows_its_seed(self) -> None:
-        rng = np.random.default_rng(0)
-        vectors = rng.normal(size=(60, 5))
-        vectors[40:50] += 50.0
-        # Two threads on one busy core take half a minute for sixty points.
-        with import_module("threadpoolctl").threadpool_limits(1):
-            one, again = (embedding.picture(vectors, sets_of(60), np.random.default_rng(3), representation="x",
-                                            method="tsne") for _ in range(2))
-        assert one == again
-        assert (one["method"], one["explained"]) == ("tsne", None)
-        places = {name: np.array([[p["x"], p["y"]] for p in one["points"] if p["set"] == name])
-                  for name in embedding.SETS}
-        apart = np.linalg.norm(places["boundary members"].mean(axis=0) - places["random"].mean(axis=0))
-        assert apart > 2 * np.linalg.norm(places["boundary members"] - places["boundary members"].mean(axis=0),
-                                          axis=1).max()
-
-    def test_vectors_that_are_all_alike_and_no_scikit_learn(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_vectors_that_are_all_alike(self) -> None:
         found = embedding.picture(np.ones((30, 4)), sets_of(30), np.random.default_rng(0), representation="x")
         assert found["explained"] == [0.0, 0.0]
         assert {(p["x"], p["y"]) for p in found["points"]} == {(0.0, 0.0)}
-        monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-        with pytest.raises(MissingExtraError, match=r"discreet\[audit\]"):
-            embedding.picture(np.eye(40), sets_of(40), np.random.default_rng(0), representation="x", method="tsne")
 
     @pytest.mark.parametrize(("vectors", "options", "said"), [
         (np.zeros((30, 1)), {}, "d >= 2"), (np.zeros((2, 4)), {}, "m >= 3"), (np.full((30, 2), np.nan), {}, "finite"),
-        (np.zeros((30, 2)), {"method": "umap"}, "'umap'"), (np.zeros((30, 2)), {"sets": {"random": []}}, "sets are")])
+        (np.zeros((30, 2)), {"sets": {"random": []}}, "sets are")])
     def test_what_cannot_be_drawn(self, vectors: Any, options: dict[str, Any], said: str) -> None:
         with pytest.raises(ValueError, match=said):
             embedding.picture(vectors, **{"sets": sets_of(30), "rng": np.random.default_rng(0), "representation": "x",

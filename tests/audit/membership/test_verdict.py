@@ -8,13 +8,15 @@ import pytest
 from tests.audit.membership.scenes import drawn, sets_of
 
 from discreet.audit.core.simulate import World
+from discreet.audit.core.verdict import ControlState
 from discreet.audit.membership.controls import PlantedLeak
 from discreet.audit.membership.parts import PartFinding, PartKind, PartState
 from discreet.audit.membership.rows import Row, RowSpec
-from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge, strongest_rival
+from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
 from discreet.core import design as designs
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
+from discreet.report.summary import words_of
 
 NOTHING = Estimate.unresolved("none")
 QUIET = Estimate(0.50, 0.48, 0.52, n=8000, n_pos=4000, n_neg=4000)
@@ -246,6 +248,55 @@ def test_figures_near_the_tolerance_are_not_rounded_onto_it() -> None:
     assert ".537 [.527, .547]" in judge(inputs(auc(0.5372))).reasons[0]
     assert ".450 to .550, on both sides of the tolerance of .55." in judge(inputs(auc(0.5, 0.0504))).reasons[0]
     assert "tolerance of .555" in judge(inputs(auc(0.548), tolerance=0.555)).reasons[0]
+
+
+def states(given: VerdictInputs, detects: bool = True) -> dict[str, ControlState]:
+    found = control_states(given, judge(given).verdict, blind_reads="texts", detects=detects, tested=True)
+    assert {code for one in found.values() for code in one.codes} <= set(words_of("membership")["controls"])
+    return found
+
+
+@pytest.mark.parametrize("design", designs.DESIGNS)
+def test_a_draw_that_nobody_has_shown_is_stated(design: designs.Design) -> None:
+    state = states(inputs(auc(0.51), design=design))["design"].state
+    assert state == ("stated" if design in designs.STATED else "holds" if designs.decides(design) else "lacking")
+
+
+WIDE = auc(0.5, 0.06)
+
+
+@pytest.mark.parametrize(("given", "control", "state", "codes"), [
+    (inputs(auc(0.51)), "control", "holds", ("near",)),
+    (inputs(auc(0.51), auc(0.53)), "control", "holds", ("off_by_less",)),
+    (inputs(auc(0.51), auc(0.7)), "control", "broken", ("recognises",)),
+    (inputs(auc(0.51), primary=row(auc(0.51), NOTHING)), "control", "lacking", ("no_control",)),
+    (inputs(auc(0.7), primary=None, bound=NOTHING), "control", "lacking", ("no_control",)),
+    (inputs(auc(0.51), parts=[part(auc(0.8), state="control")]), "control", "unshown", ("beside_control",)),
+    # A verdict has judged its control already: it is too few records only where there is none.
+    (inputs(WIDE, WIDE), "control", "unshown", ("near", "few")),
+    (inputs(auc(0.9), WIDE), "control", "holds", ("near",)),
+    (inputs(auc(0.51), blind=NOTHING), "blind", "lacking", ("blind_unknown",)),
+    (inputs(auc(0.51), blind=auc(0.8)), "blind", "broken", ("texts",)),
+    (inputs(auc(0.51), blind=auc(0.8), design=designs.ASSIGNED), "blind", "unshown", ("texts", "drawn")),
+    (inputs(auc(0.51), blind=auc(0.4)), "blind", "holds", ("texts",)),
+    (inputs(auc(0.51), blind=WIDE), "blind", "unshown", ("texts", "few")),
+    (inputs(auc(0.51)), "planted", "holds", ("seen", "smallest")),
+    (inputs(auc(0.51), planted=[planted(True, 1), planted(False)]), "planted", "holds", ("seen", "smallest")),
+    (inputs(auc(0.51), planted=[planted(False)]), "planted", "broken", ("not_seen", "smallest")),
+    (inputs(auc(0.9), planted=[planted(False)]), "planted", "unshown", ("not_seen", "smallest")),
+    (inputs(auc(0.51), planted=[planted(False, n=10)]), "planted", "unshown", ("not_seen", "weak", "smallest")),
+    (inputs(auc(0.51), planted=[replace(planted(False), auc=NOTHING)]), "planted", "lacking", ("too_few", "smallest")),
+    (inputs(auc(0.51), planted=[]), "planted", "lacking", ("none_planted", "smallest")),
+    (inputs(auc(0.51), planted=[], design="sealed"), "planted", "holds", ("none_planted", "smallest")),
+])
+def test_what_a_control_shows(given: VerdictInputs, control: str, state: str, codes: tuple[str, ...]) -> None:
+    found = states(given)[control]
+    assert (found.state, found.codes) == (state, codes)
+
+
+def test_a_sealed_draw_without_a_least_leak_shows_no_power() -> None:
+    found = states(inputs(auc(0.51), planted=[], design="sealed"), detects=False)["planted"]
+    assert (found.state, found.codes) == ("lacking", ("none_planted",))
 
 
 WORLD = World(members=20, others=20, clean=20, selector=10, shadows=2, planted={4: 10}, group_size=2)

@@ -26,7 +26,7 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
 
 
 def test_scores_as_they_are(tmp_path: Path) -> None:
-    found = read_scores(write(tmp_path / "s.jsonl", {"id": 1, "score": 2, "text": "MARK"}, {"id": "b", "score": -0.5}))
+    found = read_scores(write(tmp_path / "s.jsonl", {"id": "1", "score": 2, "text": "M"}, {"id": "b", "score": -0.5}))
     assert (found.names, found.ids, found.values.tolist()) == (("score",), ("1", "b"), [[2.0], [-0.5]])
     several = read_scores(write(tmp_path / "t.jsonl", {"id": "a", "score_b": 1, "score": 2, "logit_0": 3}))
     assert (several.names, several.values.tolist()) == (("score", "score_b"), [[2.0, 1.0]])
@@ -72,18 +72,20 @@ GOOD = {"id": "a", "label": 0, "logit_0": 1.0, "logit_1": 2.0}
 
 @pytest.mark.parametrize(("rows", "said"), [
     ([{"id": "a"}], "neither 'score' nor 'logit_…'"), ([{"score": 1}], "there is no 'id'"),
-    ([{"id": "a", "score": "x"}], "'score' is not a number"), ([{"id": "a", "score": None}], "'score' is null"),
-    ([{"id": "a", "score": True}], "true or false"), ([{"id": "a", "score": "nan"}], "'score' is nan"),
-    ([{"id": "a", "score": "inf"}], "'score' is inf"), ([{"id": "a", "score": 1e200}], "expected a finite number"),
+    ([{"id": "a", "score": "x"}], "'score' is a string; expected a number"),
+    ([{"id": "a", "score": True}], "true or false"),
+    ([{"id": "a", "score": None}], "'score' is NaN, infinite or null"), ([{"id": "a", "score": float("nan")}], "NaN"),
+    ([{"id": "a", "score": 1e200}], "expected a finite number"),
     ([{"id": "a", "score": 10**400}], "expected a finite number"),
-    ([{"id": "a", "score": 1}, {"id": "a", "score": 1}], "line 2: the id of this row was used before"),
-    ([{"id": "a", "score": 1}, {"id": "b", "score": 1, "score_2": 2}], "line 2: other score columns"),
+    ([{"id": "a", "score": 1}, {"id": "a", "score": 1}], "row 2: the id of this row was used before"),
+    ([{"id": "a", "score": 1}, {"id": "b", "score": 1, "score_2": 2}], "row 1: 'score_2' is NaN, infinite or null"),
     ([{"id": "", "score": 1}], "'id' is empty"), ([{**GOOD, "label": 2}], "no column"),
     ([{**GOOD, "label": None}], "no column"), ([{"id": "a", "logit_0": 1, "logit_1": 2}], "no 'label'"),
     ([{"id": "a", "label": 0, "logit_0": 1}], "one for every class"),
-    ([{"id": "a", "label": 0, "prob_0": 1.2, "prob_1": 0}], "outside 0 to 1"),
-    ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.6}], "the 2 'prob_…' sum to 1.2; expected 1 within 0.001"),
-    ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.3989}], "sum to 0.9989")])
+    ([{"id": "a", "label": 0, "prob_0": 1.2, "prob_1": 0}], "not between 0 and 1"),
+    ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.6}],
+     "probs do not sum to 1 here, and so in 1 row; expected a sum within 0.01 of 1"),
+    ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.389}], "do not sum to 1")])
 def test_bad_scores(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
         read_scores(write(tmp_path / "s.jsonl", *rows))

@@ -66,14 +66,13 @@ def _logit(p: float) -> float:
     return log(p / (1.0 - p)) if 0.0 < p < 1.0 else inf if p > 0.5 else -inf
 
 
-def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, power: float = POWER,
-                   inflation: float = 1.0) -> float | None:
-    """Smallest AUC that m + n units find with this power, to 1e-4 (on the logit scale power falls again towards an AUC
-    of 1); None where not even .9999 is found."""
+def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, inflation: float = 1.0) -> float | None:
+    """Smallest AUC that m + n units find with power `POWER`, to 1e-4 (on the logit scale power falls again towards an
+    AUC of 1); None where not even .9999 is found."""
     if min(n_members, n_nonmembers) < 2:
         return None
     grid = (0.5 + 0.0001 * step for step in range(1, 5000))
-    return next((auc for auc in grid if power_of(auc, n_members, n_nonmembers, level, inflation) >= power), None)
+    return next((auc for auc in grid if power_of(auc, n_members, n_nonmembers, level, inflation) >= POWER), None)
 
 
 def planted_power(auc: float, n_members: int, n_nonmembers: int, level: float) -> float:
@@ -86,22 +85,22 @@ def planted_power(auc: float, n_members: int, n_nonmembers: int, level: float) -
     return NormalDist().cdf((auc - 0.5) / spread - _z(level))
 
 
-def planted_needed(auc: float, n_levels: int, power: float = POWER) -> int:
-    """Fewest planted members of each number of repetitions that show this AUC in them with this power.
+def planted_needed(auc: float, n_levels: int) -> int:
+    """Fewest planted members of each number of repetitions that show this AUC in them with power `POWER`.
 
     As many records that were not planted in the target stand against them, all `n_levels` together; the level of 95%
     is shared out over the numbers of repetitions. `auc` in (½, 1).
     """
     level = 1.0 - 0.05 / n_levels
-    return next(n for n in count(2) if planted_power(auc, n, n * n_levels, level) >= power)
+    return next(n for n in count(2) if planted_power(auc, n, n * n_levels, level) >= POWER)
 
 
-def planted_detectable(n_members: int, n_nonmembers: int, level: float, power: float = POWER) -> float | None:
-    """Smallest AUC, to .01, that so many planted members show with this power; None where not even .99 is shown."""
+def planted_detectable(n_members: int, n_nonmembers: int, level: float) -> float | None:
+    """Smallest AUC, to .01, that so many planted members show with power `POWER`; None where not even .99 is shown."""
     if min(n_members, n_nonmembers) < 2:
         return None
     grid = (percent / 100 for percent in range(51, 100))
-    return next((auc for auc in grid if planted_power(auc, n_members, n_nonmembers, level) >= power), None)
+    return next((auc for auc in grid if planted_power(auc, n_members, n_nonmembers, level) >= POWER), None)
 
 
 def has_power(planted: Estimate) -> bool:

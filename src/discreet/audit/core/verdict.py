@@ -21,6 +21,7 @@ from discreet.core.records import plain
 from discreet.report import summarise, to_html, to_text
 
 Word = Literal["pass", "fail", "inconclusive"]
+State = Literal["holds", "done", "stated", "unshown", "broken", "lacking"]
 
 ALPHA = 0.05
 """Risk of a false finding in one audit, over all its targets and attacks."""
@@ -72,6 +73,11 @@ class Sentences:
         """A function from a code and figures by name to the reason. KeyError for a code that has no sentence."""
         return lambda code, **figures: Reason(code, self.parts[part][code].format(**figures))
 
+    def claims(self, can: Mapping[str, object], cannot: Mapping[str, object], **figures: Any) -> Claims:
+        """The claims whose codes apply, of the parts "can" and "cannot"."""
+        return Claims(*(tuple(self.of(part)(code, **figures) for code, applies in codes.items() if applies)
+                        for part, codes in (("can", can), ("cannot", cannot))))
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement(Part):
@@ -86,6 +92,14 @@ class Judgement(Part):
     def reason_codes(self) -> tuple[str, ...]:
         """The code of each reason, "" for a sentence without one."""
         return tuple(getattr(one, "code", "") for one in self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlState(Part):
+    """What a control shows, judged with the verdict; `codes` name the sentences of a report that say so."""
+
+    state: State
+    codes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,26 +144,25 @@ def bound_power(n: int, success: float, epsilon: float, n_classes: int = 2, *, g
     return float(binom.sf(needed - 1, guesses, share(success, "success")))
 
 
-def canaries_needed(success: float, epsilon: float = 1.0, n_classes: int = 2, *, guessed: float = 1.0,
-                    alpha: float = 0.05, power: float = 0.8) -> int:
-    """About how many canaries it takes to see ε >= `epsilon` with chance `power`; arguments as `bound_power`.
+def canaries_needed(success: float, epsilon: float = 1.0, n_classes: int = 2, *, guessed: float = 1.0
+                    ) -> int:
+    """About how many canaries it takes to see ε >= `epsilon` with chance `POWER`; arguments as `bound_power`.
 
     A perfect memoriser of the trained label under a mechanism of ε₀ has the success `ceiling(ε₀, K)`. ValueError where
     `success` is not above the ceiling of `epsilon`: no number of canaries shows it then.
     """
-    share(power, "power", open_interval=True)
     if success <= ceiling(epsilon, n_classes):
         raise ValueError(f"a success of {success:g} is no more than epsilon {epsilon:g} allows "
                          f"({ceiling(epsilon, n_classes):.4g}): no number of canaries shows it")
-    found = least_size(lambda n: bound_power(n, success, epsilon, n_classes, guessed=guessed, alpha=alpha) >= power)
+    found = least_size(lambda n: bound_power(n, success, epsilon, n_classes, guessed=guessed) >= POWER)
     if found is None:
         raise ValueError(f"a success of {success:g} needs more than {MOST_SIZE:,} canaries to show epsilon "
                          f"{epsilon:g}: expected a larger success")
     return found
 
 
-def plan_canaries(epsilon: float, n_classes: int, guessed: float = 1.0, *, power: float = POWER) -> dict[str, Any]:
-    """Canaries needed so that the ladder shows `epsilon` with chance `power`, by how often guesses are right.
+def plan_canaries(epsilon: float, n_classes: int, guessed: float = 1.0) -> dict[str, Any]:
+    """Canaries needed so that the ladder shows `epsilon` with chance `POWER`, by how often guesses are right.
 
     Returns `{"epsilon", "classes", "guessed", "power", "ceiling", "rows": [{"success", "canaries"}], "said", "note"}`;
     `canaries` is None where no reasonable number suffices. UsageError for what cannot be.
@@ -178,10 +177,10 @@ def plan_canaries(epsilon: float, n_classes: int, guessed: float = 1.0, *, power
     for success in (top + step * (1.0 - top) for step in STEPS):
         rows.append({"success": success, "canaries": None})
         with suppress(ValueError):
-            rows[-1]["canaries"] = canaries_needed(success, epsilon, n_classes, guessed=guessed, power=power)
+            rows[-1]["canaries"] = canaries_needed(success, epsilon, n_classes, guessed=guessed)
     whose = "all canaries" if guessed == 1.0 else f"the surest {guessed:.0%} of canaries, the rest abstained"
-    return {"epsilon": epsilon, "classes": n_classes, "guessed": guessed, "power": power, "ceiling": top, "rows": rows,
-            "said": f"To show that ε is at least {epsilon:g} with {n_classes} classes, with a chance of {power:.0%}:",
+    return {"epsilon": epsilon, "classes": n_classes, "guessed": guessed, "power": POWER, "ceiling": top, "rows": rows,
+            "said": f"To show that ε is at least {epsilon:g} with {n_classes} classes, with a chance of {POWER:.0%}:",
             "note": f"An attack on canaries with ε = {epsilon:g} is right about {top:.1%} at most, so that only more "
             f"than that shows a larger ε. Guesses are of {whose}; confidence is 95%. Draw as many held-out "
             f"canaries as canaries."}

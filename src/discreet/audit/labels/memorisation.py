@@ -22,7 +22,7 @@ from discreet.audit.labels.rows import EvaluationSets
 from discreet.audit.scores.table import CANARY, CONTROL, HELDOUT, TRAIN, UNKNOWN, ScoreTable
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.stats.arrays import finite_scores, scipy_module, share
+from discreet.stats.arrays import finite_scores, scipy_module
 from discreet.stats.estimates import rate_estimate
 from discreet.stats.intervals import binomial_lower, binomial_upper
 
@@ -53,16 +53,15 @@ def null_exposure(size: int) -> float:
     return log2(size) - lgamma(size + 1.0) / (size * log(2.0))
 
 
-def mean_exposure(exposures: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Mean of exposures (n,) with Student's interval, an approximation; unresolved with fewer than 2."""
+def mean_exposure(exposures: ArrayLike) -> Estimate:
+    """Mean of exposures (n,) with Student's 95% interval, an approximation; unresolved with fewer than 2."""
     given = finite_scores(exposures, "exposures")
-    share(level, "level", open_interval=True)
     if given.size < 2:
-        return Estimate.unresolved(f"a mean exposure over {given.size} canaries: at least 2 are needed", level=level,
-                                   n=given.size, unit="canary")
-    quantile = float(scipy_module("stats", "an interval of exposure").t.ppf(0.5 + level / 2.0, given.size - 1))
+        return Estimate.unresolved(f"a mean exposure over {given.size} canaries: at least 2 are needed", n=given.size,
+                                   unit="canary")
+    quantile = float(scipy_module("stats", "an interval of exposure").t.ppf(0.975, given.size - 1))
     mean, half = float(given.mean()), quantile * float(given.std(ddof=1)) / given.size**0.5
-    return Estimate(mean, mean - half, mean + half, level=level, n=given.size, unit="canary",
+    return Estimate(mean, mean - half, mean + half, n=given.size, unit="canary",
                     method="mean of log2 ranks, Student's t")
 
 

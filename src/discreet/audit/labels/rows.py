@@ -161,11 +161,6 @@ class PlantedCanaries(Planted):
     n: int
     row: LabelRow | None
 
-    def to_json(self) -> dict[str, Any]:
-        """Repetitions are called "copies", detected "seen"."""
-        return {"copies": self.repetitions, "n": self.n, "seen": self.detected,
-                "row": None if self.row is None else self.row.to_json()}
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:

@@ -15,7 +15,7 @@ from functools import cached_property
 from math import ceil, inf
 from typing import Any
 
-from discreet.audit.core.verdict import ALPHA, Claims, Judgement, Reason, Sentences, least_detected
+from discreet.audit.core.verdict import ALPHA, Claims, ControlState, Judgement, Reason, Sentences, least_detected
 from discreet.audit.labels.bounds import POWER
 from discreet.audit.labels.conformance import ConformanceRow, epsilon_json
 from discreet.audit.labels.memorisation import exposure_of, histogram_of, mean_memorisation
@@ -83,16 +83,15 @@ class ModelAudit:
                   "trained_label_unknown": self.canaries_without_label, "no_references": not self.references,
                   "no_trained_labels": not trained, "no_new_examples": not self.utility["test_accuracy"].resolved,
                   "drawn_elsewhere": not self.drawn_here, "other_labels": True}
-        return Claims(*(tuple(SENTENCES.of(part)(code) for code, holds in codes.items() if holds)
-                        for part, codes in (("can", can), ("cannot", cannot))))
+        return SENTENCES.claims(can, cannot)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, without the rows."""
         found: dict[str, Any] = plain(
             {"target": self.model.name, "mechanism": self.model.mechanism, "epsilon": epsilon_json(self.model.epsilon),
              "seed": self.model.seed, **self.judgement.to_json(), "claims": self.claims, "planted": self.planted,
-             "conformance": self.conformance, "utility": self.utility, "epsilon_lower": self.epsilon_lower,
-             "least_effect": self.least_effect, "exposure": exposure_of(self.sets),
+             "control_states": control_states(self), "conformance": self.conformance, "utility": self.utility,
+             "epsilon_lower": self.epsilon_lower, "least_effect": self.least_effect, "exposure": exposure_of(self.sets),
              "memorisation": mean_memorisation(self.sets), "histogram": histogram_of(self.sets)})
         return found
 
@@ -116,6 +115,24 @@ def judge(one: ModelAudit) -> Judgement:
     if missing := _missing_for_pass(one):
         return Judgement("inconclusive", (*missing, finding, *further))
     return Judgement("pass", (say("no_leak_found"), finding, *_what_would_be_found(best, one), *further))
+
+
+def control_states(one: ModelAudit) -> dict[str, ControlState]:
+    """What each control of a model shows."""
+    vetoed = [row.vetoed for row in one.rows if row.access == "outputs" and row.target == "canary"
+              and row.success.resolved and row.held_out.resolved]
+    control = ControlState("broken" if all(vetoed) else "holds", ("control", "void") if any(vetoed) else ("control",))
+    found, conformance = least_detected(one.planted) is not None, one.conformance
+    planted = ControlState("holds" if found else "broken", ("planted",))
+    untouched = conformance.expected_flip == 0.0 and conformance.observed.value == 0.0
+    mechanism = ControlState("broken", ("mechanism", "flips_off"))
+    if conformance.ok:
+        mechanism = ControlState("holds", ("no_mechanism" if untouched else "mechanism",))
+    drawn = any(row.null_p is not None and row.success.resolved for row in one.rows)
+    return {"control": control if vetoed else ControlState("lacking", ("no_control",)),
+            "planted": planted if one.planted else ControlState("lacking", ("none_planted",)),
+            "mechanism": ControlState("lacking", ("no_labels",)) if conformance.ok is None else mechanism,
+            "null": ControlState("done", ("drawn",)) if drawn else ControlState("lacking", ("not_drawn",))}
 
 
 def strongest(rows: Sequence[LabelRow]) -> LabelRow | None:

@@ -127,16 +127,14 @@ def _scores_of(judged: JudgedRow, units: Units, *, control: bool) -> AttackScore
     return AttackScores(scores[judged.rows], judged.truth, units.at(judged.rows))
 
 
-def strongest_estimate(given: Sequence[AttackScores], fpr: float, *, level: float = 0.95,
-                       unit: str = "example") -> Estimate:
+def strongest_estimate(given: Sequence[AttackScores], fpr: float, *, unit: str = "example") -> Estimate:
     """`strongest_rate` as an `Estimate`; unresolved where the non-members of an attack are too few (n < 1 / fpr)."""
     if not given:
-        return Estimate.unresolved("no attack has scores", unit=unit, level=level)
-    points = [tpr_at_fpr_estimate(one.scores, one.member, fpr, level=level, unit=unit, groups=one.groups)
-              for one in given]
+        return Estimate.unresolved("no attack has scores", unit=unit)
+    points = [tpr_at_fpr_estimate(one.scores, one.member, fpr, unit=unit, groups=one.groups) for one in given]
     if unresolved := next((one for one in points if not one.resolved), None):
         return unresolved
-    found = strongest_rate(given, fpr, level=level)
+    found = strongest_rate(given, fpr)
     return replace(points[found.place], value=found.value, low=min(found.low, found.value),
                    high=max(found.high, found.value),
                    method=f"largest of {counted(len(given), 'attack')}, {points[found.place].method}, each end "

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.resampling import Units
-from discreet.audit.core.verdict import Audit, Claims, Judgement, Part, Word, check_at_least, overall
+from discreet.audit.core.verdict import Audit, Claims, ControlState, Judgement, Part, Word, check_at_least, overall
 from discreet.audit.core.verdict import provenance as table_facts
 from discreet.audit.membership.attack import Scale, Scores, score_all
 from discreet.audit.membership.attackers import BASE_RATES, Gain, Named, gains, named_members
@@ -28,7 +28,7 @@ from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, 
 from discreet.audit.membership.parts import PartFinding, check_excluded, covered_parts, part_findings
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
 from discreet.audit.membership.utility import learned, utility_of
-from discreet.audit.membership.verdict import VerdictInputs, claims_of, judge, strongest_rival
+from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
 from discreet.audit.scores.load import load_scores
 from discreet.audit.scores.table import ReferenceKind, ScoreTable
 from discreet.core.design import Design, known_design
@@ -50,7 +50,8 @@ class TargetAudit(Part):
     """What was found about one target.
 
     `controls` are `blind_auc`, `detectable_auc`, and of the primary endpoint `control_auc`, `group_auc`,
-    `epsilon_lower` and the same of the control model: `control_group_auc`, `control_epsilon_lower`; `named` is what the
+    `epsilon_lower` and the same of the control model: `control_group_auc`, `control_epsilon_lower`; `control_states`
+    says what each control shows (`discreet.audit.membership.verdict.control_states`); `named` is what the
     strongest attack over all records names, `gains` what naming by the primary endpoint is worth at each base rate;
     `parts` is what the primary endpoint finds in each part of the data, all records first; `utility` is that of
     `discreet.audit.membership.utility.utility_of`, `curves` are ROC curves of the global rows.
@@ -65,6 +66,7 @@ class TargetAudit(Part):
     attacks: tuple[Row, ...]
     planted: tuple[PlantedLeak, ...]
     controls: Mapping[str, Estimate]
+    control_states: Mapping[str, ControlState]
     named: tuple[Named, ...]
     gains: tuple[Gain, ...]
     utility: Mapping[str, Any]
@@ -107,9 +109,9 @@ class MembershipAudit(Audit):
     def to_json(self) -> dict[str, Any]:
         """Plain values. What is of a target is that of the decisive one; `targets` has it for each."""
         decisive = self.decisive.to_json()
-        return {"verdict": self.verdict, "design": self.design, **{name: decisive[name] for name in (
-                    "reasons", "reason_codes", "claims", "primary", "parts", "controls", "named", "gains",
-                    "utility")},
+        return {"verdict": self.verdict, "decisive": decisive["target"], "design": self.design, **{
+                    name: decisive[name] for name in ("reasons", "reason_codes", "claims", "primary", "parts",
+                                                      "controls", "control_states", "named", "gains", "utility")},
                 "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
 
 
@@ -235,12 +237,17 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
         controls |= {"control_auc": primary.control_auc, "detectable_auc": detectable_estimate(bound),
                      **_meaning(own, sets, units, asked, draws[4])}
     named = named_members(whole, units)
-    judgement = judge(VerdictInputs(
+    inputs = VerdictInputs(
         asked.design, asked.tolerance, primary, bound, parts, next((row for row in rows if row.spec.is_paper), None),
         planted, controls["blind_auc"], strongest_rival(rows, primary, asked.tolerance, asked.tolerance_part),
-        learned(table, sets, units), sets.notes))
+        learned(table, sets, units), sets.notes)
+    judgement = judge(inputs)
+    states = control_states(
+        inputs, judgement.verdict, detects="detectable_auc" in controls and controls["detectable_auc"].resolved,
+        blind_reads="texts" if asked.texts is not None else "labels" if asked.features is None else "inputs",
+        tested=any(row.null_p.resolved and not row.spec.oracle for row in rows))
     return TargetAudit(
-        table.models[target].name, judgement, primary, parts, tuple(rows), planted, controls,
+        table.models[target].name, judgement, primary, parts, tuple(rows), planted, controls, states,
         named, () if own is None else gains(own, named, asked.base_rates, units), utility_of(table, sets, units),
         claims_of(table, sets, asked.design, texts=asked.texts is not None or asked.features is not None),
         tuple(roc_of(one) for one in whole if one.scores.target is not None and 0 < one.truth.sum() < one.truth.size))

@@ -10,7 +10,7 @@ import re
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -20,12 +20,10 @@ from discreet.audit.membership.diagnostics import PERMUTATIONS, K, diagnose
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, Selector, boundary, evaluation_sets, selector_p
 from discreet.audit.membership.rows import NO_SELECTOR
 from discreet.audit.scores.table import IN, OUT, ScoreTable
-from discreet.core.errors import InputError, need
+from discreet.core.errors import InputError
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.columns import open_columns, written
-
-Method = Literal["pca", "tsne"]
 
 SETS = ("random", "boundary members", "boundary non-members")
 RANDOM = 400
@@ -79,7 +77,7 @@ def boundary_places(table: ScoreTable, target: int, rng: Generator, *, n: int = 
 
 
 def embedding_record(vectors: FloatArray, table: ScoreTable, target: int, rng: Generator, *, representation: str,
-                     method: Method = "pca", permutations: int = PERMUTATIONS) -> dict[str, Any]:
+                     permutations: int = PERMUTATIONS) -> dict[str, Any]:
     """What a report shows of a representation: `picture` with the records' numbers and `diagnostics`.
 
     `vectors` (N, d) are of the examples of `table`, in its order. Raises as `boundary_places` and `picture`.
@@ -87,7 +85,7 @@ def embedding_record(vectors: FloatArray, table: ScoreTable, target: int, rng: G
     rows, label, member, at, p_true = boundary_places(table, target, rng)
     chosen = np.asarray(vectors[rows], dtype=np.float64)
     sets = dict(zip(SETS, map(np.flatnonzero, (~at, at & member, at & ~member)), strict=True))
-    drawn = picture(chosen, sets, rng, representation=representation, method=method)
+    drawn = picture(chosen, sets, rng, representation=representation)
     found = diagnose(chosen, label, member, p_true, rng, permutations=permutations)
     return {**drawn, "target": table.models[target].name, "records": int(rows.size),
             "dimensions": int(chosen.shape[1]), "neighbours": K, "permutations": permutations,
@@ -95,8 +93,10 @@ def embedding_record(vectors: FloatArray, table: ScoreTable, target: int, rng: G
 
 
 def picture(vectors: FloatArray, sets: Mapping[str, IntArray], rng: Generator, *, representation: str,
-            method: Method = "pca", most: int = RANDOM) -> dict[str, Any]:
-    """Points in two dimensions: `{representation, method, explained, points: [{set, x, y}]}`.
+            most: int = RANDOM) -> dict[str, Any]:
+    """Points in the two directions of most variance of all `vectors`, each with its largest loading positive.
+
+    `{representation, method, explained, points: [{set, x, y}]}`; `explained` are their shares of the variance.
 
     Parameters
     ----------
@@ -106,40 +106,23 @@ def picture(vectors: FloatArray, sets: Mapping[str, IntArray], rng: Generator, *
         Rows of `vectors`; of "random" at most `most` are drawn, with `rng`.
     representation : str
         What the vectors are, in words.
-    method : "pca" or "tsne"
-        The two directions of most variance of all `vectors`, each with its largest loading positive, `explained` their
-        shares of the variance; or t-SNE (van der Maaten & Hinton 2008, scikit-learn's, started from PCA, seeded with
-        `rng`) of the drawn points alone. ValueError for another, MissingExtraError for t-SNE without scikit-learn.
     """
     if vectors.ndim != 2 or vectors.shape[0] < 3 or vectors.shape[1] < 2 or not np.isfinite(vectors).all():
         raise ValueError(f"vectors have shape {vectors.shape}: expected (m, d), m >= 3 and d >= 2, all finite")
     if set(sets) != set(SETS):
         raise ValueError(f"sets are {sorted(sets)}: expected {', '.join(SETS)}")
-    if method not in ("pca", "tsne"):
-        raise ValueError(f"method is {method!r}: expected 'pca' or 'tsne'")
     chosen = {name: rng.permutation(sets[name])[:most] if name == SETS[0] else sets[name] for name in SETS}
     rows = np.concatenate([chosen[name] for name in SETS]).astype(np.int64)
-    explained: list[float] | None = None
-    if method == "pca":
-        centred = vectors - vectors.mean(axis=0)
-        _, values, directions = np.linalg.svd(centred, full_matrices=False)
-        first = directions[:2]
-        # The sign of a direction is arbitrary; a rule makes pictures comparable.
-        first = first * np.sign(np.take_along_axis(first, np.abs(first).argmax(axis=1)[:, None], axis=1))
-        total = float((values**2).sum())
-        places, explained = centred[rows] @ first.T, [float(one**2) / total if total else 0.0 for one in values[:2]]
-    else:
-        places = _tsne(vectors[rows], rng)
+    centred = vectors - vectors.mean(axis=0)
+    _, values, directions = np.linalg.svd(centred, full_matrices=False)
+    first = directions[:2]
+    # The sign of a direction is arbitrary; a rule makes pictures comparable.
+    first = first * np.sign(np.take_along_axis(first, np.abs(first).argmax(axis=1)[:, None], axis=1))
+    total = float((values**2).sum())
+    places, explained = centred[rows] @ first.T, [float(one**2) / total if total else 0.0 for one in values[:2]]
     names = [name for name in SETS for _ in range(chosen[name].size)]
     points = [{"set": name, "x": float(x), "y": float(y)} for name, (x, y) in zip(names, places, strict=True)]
-    return {"representation": representation, "method": method, "explained": explained, "points": points}
-
-
-def _tsne(vectors: FloatArray, rng: Generator) -> FloatArray:
-    perplexity = min(30.0, max(1.0, (vectors.shape[0] - 1) / 3.0))
-    seeded = need("sklearn.manifold", "t-SNE", "audit").TSNE(
-        n_components=2, init="pca", perplexity=perplexity, random_state=int(rng.integers(2**31)))
-    return np.asarray(seeded.fit_transform(vectors), dtype=np.float64)
+    return {"representation": representation, "method": "pca", "explained": explained, "points": points}
 
 
 def boundary_records(table: ScoreTable, texts: Mapping[str, str], *, each: int = 3) -> list[dict[str, Any]]:

@@ -17,13 +17,34 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from discreet.audit.core.power import PLANTED_AUC, POWER, inflation_of, power_of
-from discreet.audit.core.verdict import ALPHA, Claims, Judgement, Reason, Sentences, least_detected
+from discreet.audit.core.verdict import (
+    ALPHA,
+    Claims,
+    ControlState,
+    Judgement,
+    Reason,
+    Sentences,
+    State,
+    Word,
+    least_detected,
+)
 from discreet.audit.membership.controls import PlantedLeak
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets
 from discreet.audit.membership.parts import WHOLE, PartFinding, excluded_names
 from discreet.audit.membership.rows import Row
 from discreet.audit.scores.table import ScoreTable
-from discreet.core.design import AS_STATED, ASSIGNED, ON_WHOSE_WORD, STATED, WORDS, Design, decides, off, reads_apart
+from discreet.core.design import (
+    AS_STATED,
+    ASSIGNED,
+    ON_WHOSE_WORD,
+    SEALED,
+    STATED,
+    WORDS,
+    Design,
+    decides,
+    off,
+    reads_apart,
+)
 from discreet.core.numbers import counted, given, interval, listed, number, percent, times
 from discreet.core.numbers import p_value as written_p
 from discreet.core.records import Estimate
@@ -124,6 +145,67 @@ def judge(inputs: VerdictInputs) -> Judgement:
     if missing:
         return Judgement("inconclusive", (*missing, finding, *further))
     return Judgement("pass", (finding, *_within(inputs.parts), why, *further))
+
+
+def control_states(inputs: VerdictInputs, verdict: Word, *, blind_reads: str, detects: bool, tested: bool
+                   ) -> dict[str, ControlState]:
+    """What each control shows next to the verdict on the target.
+
+    `blind_reads` says what the blind baseline saw ("texts", "inputs" or "labels"), `detects` whether the least leak
+    that would have been found is known, `tested` whether the honest rows have family-wise p values.
+    """
+    stated: State = "stated" if inputs.design in STATED else "holds" if decides(inputs.design) else "lacking"
+    return {"design": ControlState(stated, ("design",)), "control": _control_state(inputs, verdict),
+            "blind": _blind_state(inputs, blind_reads), "planted": _planted_state(inputs, verdict, detects),
+            "family": ControlState("holds", ("family" if tested else "untested",))}
+
+
+def _control_state(inputs: VerdictInputs, verdict: Word) -> ControlState:
+    if inputs.primary is None or inputs.primary.uncontrolled:
+        return ControlState("lacking", ("no_control",))
+    control = inputs.primary.control_auc
+    if off(control, inputs.tolerance):
+        return ControlState("broken", ("recognises",))
+    if verdict == "inconclusive" and any(one.state == "control" for one in inputs.parts):
+        return ControlState("unshown", ("beside_control",))
+    near = control.low is not None and control.high is not None and control.low <= 0.5 <= control.high
+    code = "near" if near else "off_by_less"
+    # A part leaks, or is within its tolerance, only next to a clean control.
+    if verdict != "inconclusive" or _under(control, inputs.tolerance):
+        return ControlState("holds", (code,))
+    return ControlState("unshown", (code, "few"))
+
+
+def _blind_state(inputs: VerdictInputs, reads: str) -> ControlState:
+    if not inputs.blind.resolved:
+        return ControlState("lacking", ("blind_unknown",))
+    if reads_apart(inputs.blind, inputs.tolerance):
+        # A draw that the run made itself is random whatever the texts show.
+        own = inputs.design == ASSIGNED
+        return ControlState("unshown", (reads, "drawn")) if own else ControlState("broken", (reads,))
+    if _under(inputs.blind, inputs.tolerance):
+        return ControlState("holds", (reads,))
+    return ControlState("unshown", (reads, "few"))
+
+
+def _under(estimate: Estimate, tolerance: float) -> bool:
+    """Whether a control that should be ½ is shown to be under the tolerance."""
+    return estimate.high is not None and estimate.high < tolerance
+
+
+def _planted_state(inputs: VerdictInputs, verdict: Word, detects: bool) -> ControlState:
+    planted, smallest = inputs.planted, ("smallest",) if detects else ()
+    if not planted:
+        holds = inputs.design == SEALED and detects
+        return ControlState("holds" if holds else "lacking", ("none_planted", *smallest))
+    if not any(one.auc.resolved for one in planted):
+        return ControlState("lacking", ("too_few", *smallest))
+    if least_detected(planted) is not None:
+        return ControlState("holds", ("seen", *smallest))
+    if all(one.weak for one in planted):
+        return ControlState("unshown", ("not_seen", "weak", *smallest))
+    # Where a leak was found, planted records that were missed show that others may have been missed too, no more.
+    return ControlState("unshown" if verdict == "fail" else "broken", ("not_seen", *smallest))
 
 
 def _leaks(leaking: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Reason]:
@@ -254,5 +336,4 @@ def claims_of(table: ScoreTable, sets: EvaluationSets, design: Design, *, texts:
         "planted": not planted, "clean": not sets.clean[None].size, "paired_only": paired and not honest,
         "references": not paired and not honest, "boundary": not sets.selectors, "texts": not texts,
         "groups": not groups, "other_attacks": True}
-    return Claims(*(tuple(SENTENCES.of(part)(code, design=WORDS[design]) for code, holds in claims.items() if holds)
-                    for part, claims in (("can", can), ("cannot", cannot))))
+    return SENTENCES.claims(can, cannot, design=WORDS[design])

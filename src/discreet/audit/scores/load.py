@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from math import inf, isnan, nan
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -11,6 +12,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from discreet.audit.scores.check import check_label_table, check_table
+from discreet.audit.scores.logits import class_logits
 from discreet.audit.scores.read import EXAMPLE_COLUMNS, MODEL_COLUMNS, Grid, ObjectArray, absent, open_scores, short
 from discreet.audit.scores.table import (
     CANARY,
@@ -42,12 +44,6 @@ CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_train
 ROLE_WORDS: Mapping[str, int] = {word: place for place, word in enumerate(EXAMPLE_ROLES)}
 LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
 BAD = -2
-TWO_DECIMALS = 0.005
-SUM_TOLERANCE = 0.05
-ROUNDING = 1e-6
-CLIP = 1e-7
-LARGEST = 1e150
-"""Differences and sums of logits up to here are finite."""
 
 
 def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labels"] | None = None,
@@ -288,34 +284,10 @@ def _whole_cells(grid: Grid, column: str, below: int | None) -> IntArray:
 
 
 def _logits(grid: Grid) -> FloatArray:
-    """(M, N, Q, K) logits, filled one column at a time: the columns together may not fit beside them."""
-    files, n_rows = grid.files, grid.place.size
-    alone, as_prob = len(files.columns) == 1, files.given_as == "prob"
-    logits = np.zeros((n_rows, files.n_classes))
-    broken, outside = np.zeros(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
-    total = np.zeros(n_rows if as_prob else 0)
-    for place, name in enumerate(files.columns):
-        values = files.scores.numbers(name)
-        finite = np.abs(values) <= LARGEST
-        broken |= ~finite
-        if as_prob:
-            values = np.where(finite, values, 0.0)
-            outside |= (values < -ROUNDING) | (values > 1 + ROUNDING)
-            total += values
-            if alone:
-                logits[grid.place, 0] = np.log(np.clip(1 - values, CLIP, 1 - CLIP))
-            values = np.log(np.clip(values, CLIP, 1 - CLIP))
-        logits[grid.place, 1 if alone else place] = values
-    scores = f"{files.given_as}s"
-    _refuse_rows(grid, broken, f"{scores} are NaN, infinite or null",
-                 f"finite numbers, none beyond {LARGEST:g}: score these rows again")
-    _refuse_rows(grid, outside, f"{scores} are not between 0 and 1", "probabilities, or name the columns logit_*")
-    if as_prob and not alone:
-        # Rounding is a defence that is audited: probabilities of two decimals are still probabilities.
-        allowed = min(TWO_DECIMALS * files.n_classes, SUM_TOLERANCE)
-        _refuse_rows(grid, np.abs(total - 1) > allowed + ROUNDING, f"{scores} do not sum to 1",
-                     f"a sum within {allowed:g} of 1, or name the columns logit_*")
-    return logits.reshape(len(grid.models), len(grid.examples), grid.n_queries, files.n_classes)
+    """(M, N, Q, K) logits."""
+    files = grid.files
+    found = class_logits(files.scores, files.given_as, files.columns, grid.place, partial(_refuse_rows, grid))
+    return found.reshape(len(grid.models), len(grid.examples), grid.n_queries, files.n_classes)
 
 
 def _refuse_rows(grid: Grid, bad: BoolArray, what: str, expected: str) -> None:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
+from discreet.audit.scores.logits import LARGEST
 from discreet.audit.sealed import opening as commitments
 from discreet.audit.sealed.figures import ALPHA, TOLERANCE, WORDING, findings, in_range
-from discreet.audit.sealed.scores import MOST_SCORE, Revealed, Rows, read_scores, reveal
+from discreet.audit.sealed.scores import Revealed, Rows, read_scores, reveal
 from discreet.audit.sealed.sealing import FILES
 from discreet.core.errors import InputError, UsageError, need
 from discreet.core.files import dump_json, why, write_atomic
@@ -225,7 +226,7 @@ def _revealed(opening: commitments.Opening, scores: Any) -> Revealed:
         raise InputError("the scores are not of exactly the members of the pairs")
     for row in values.values():
         if not isinstance(row, list) or len(row) != len(names) or not all(
-                _is_number(v) and abs(v) <= MOST_SCORE for v in row):
+                _is_number(v) and abs(v) <= LARGEST for v in row):
             raise InputError("the scores hold something else than one finite number per name")
     return Revealed(opening, tuple(names), values)
 

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from discreet.audit.scores.read import short
+from discreet.audit.scores.logits import LARGEST, class_logits
+from discreet.audit.scores.read import Given, short
 from discreet.audit.scores.table import IN, OUT, UNKNOWN, ScoreTable
 from discreet.audit.sealed.opening import Opening, hash_of
 from discreet.core.errors import InputError, need
 from discreet.core.files import KeyedHash
 from discreet.core.numbers import counted
-from discreet.core.types import FloatArray
-from discreet.inputs.columns import Frame
-from discreet.inputs.rows import Place, Row, id_cell, iter_rows, json_type, unique
+from discreet.core.types import BoolArray, FloatArray
+from discreet.inputs.columns import ColumnFile, Frame, frame_columns, open_columns, row_columns
+from discreet.inputs.rows import Place, Row, iter_rows
 
 Rows: TypeAlias = Path | str | Frame | Iterable[Mapping[str, Any]]
 """A JSON Lines, CSV or Parquet file, a data frame, or mappings."""
 
-PREFIXES = ("logit_", "prob_")
+GIVEN: tuple[Given, ...] = ("logit", "prob")
 LEAST_PROB = 1e-300
-SUM_TOLERANCE = 1e-3
-MOST_SCORE = 1e150
-"""Differences and means of scores up to here are finite."""
+GIVEN_DATA = "the given data"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -36,13 +36,6 @@ class Scores:
     names: tuple[str, ...]
     ids: tuple[str, ...]
     values: FloatArray
-
-
-class _Wanted(frozenset[str]):
-    """The columns that a file of scores may have; what is read of a Parquet file."""
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in ("id", "label") or _is_score(name) or name.startswith(PREFIXES))
 
 
 def rows_of(source: Rows, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
@@ -55,12 +48,12 @@ def rows_of(source: Rows, columns: Collection[str], required: Collection[str]) -
     given = cast("Iterable[Mapping[str, Any]]", source)
     number = 0
     for number, row in enumerate(given, start=1):
-        place = Place("the given data", "row", number)
+        place = Place(GIVEN_DATA, "row", number)
         if absent := [name for name in required if name not in row]:
             place.fail(f"there is no {absent[0]!r}; expected {', '.join(required)}")
         yield place, row
     if not number:
-        raise InputError(f"the given data hold no rows; expected at least one with {', '.join(required)}")
+        raise InputError(f"{GIVEN_DATA} hold no rows; expected at least one with {', '.join(required)}")
 
 
 def read_scores(source: Rows) -> Scores:
@@ -73,67 +66,70 @@ def read_scores(source: Rows) -> Scores:
     InputError for neither, an id twice, a value that is no finite number, a label without its column, and probabilities
     that do not sum to 1.
     """
-    kept: list[str] = []
-
-    def row_scores(place: Place, row: Mapping[str, Any]) -> tuple[str, list[float]]:
-        name, columns = id_cell(place, row["id"]), _columns(place, row)
-        if not kept:
-            kept.extend(columns)
-        elif kept != columns:
-            place.fail("other score columns than in the first row; expected the same in every row")
-        numbers = [_number(place, column, row[column]) for column in columns]
-        return name, (numbers if _is_score(columns[0]) else _of_classes(place, columns, numbers, row["label"]))
-
-    rows = rows_of(source, _Wanted(("id", "label", "score")), ("id",))
-    found = [record for _, record in unique(rows, row_scores, lambda record: record[0])]
-    names = tuple(kept) if _is_score(kept[0]) else ("log_p", "margin")
-    return Scores(names, tuple(name for name, _ in found), np.array([v for _, v in found], dtype=np.float64))
-
-
-def _is_score(column: str) -> bool:
-    return column == "score" or column.startswith("score_")
+    file = _opened(source)
+    if "id" not in file.names:
+        file.fail("there is no 'id'; expected a row for each record, with its id")
+    ids = file.coded("id")
+    first = np.unique(ids.codes, return_index=True)[1]
+    twice = np.setdiff1d(np.arange(file.rows), first)
+    for rows, what in ((np.flatnonzero(ids.codes < 0), "'id' is empty; expected a string or a whole number"),
+                       (twice, "the id of this row was used before; ids must be unique")):
+        if rows.size:
+            file.fail(what, int(rows[0]))
+    if scores := sorted(filter(_is_score, file.names)):
+        names, values = scores, np.stack([file.numbers(name) for name in scores], axis=1)
+        for name, column in zip(scores, values.T, strict=True):
+            _refuse(file, ~(np.abs(column) <= LARGEST), f"{name!r} is NaN, infinite or null", "a finite number")
+    else:
+        names, values = ["log_p", "margin"], _of_classes(file)
+    return Scores(tuple(names), tuple(ids.names[code] for code in ids.codes), values)
 
 
-def _columns(place: Place, row: Mapping[str, Any]) -> list[str]:
-    if scores := sorted(name for name in row if _is_score(name)):
-        return scores
-    prefix = next((one for one in PREFIXES if any(name.startswith(one) for name in row)), None)
-    if prefix is None:
-        place.fail("there is neither 'score' nor 'logit_…'; expected id and score, or id, label and logit_0 … logit_K")
-    columns = sorted(name for name in row if name.startswith(prefix))
-    if "label" not in row:
-        place.fail(f"there is '{prefix}…' and no 'label'; expected the label of every row, or a column 'score'")
+def _opened(source: Rows) -> ColumnFile:
+    if isinstance(source, str | Path):
+        return open_columns(Path(source), _known, _is_number, "id, score")
+    if hasattr(source, "__arrow_c_stream__"):
+        return frame_columns(cast("Frame", source), _known, GIVEN_DATA)
+    return row_columns(Path(GIVEN_DATA), rows_of(source, (), ()), _known, _is_number)
+
+
+def _known(name: str) -> bool:
+    return name in ("id", "label") or _is_number(name)
+
+
+def _is_number(name: str) -> bool:
+    return _is_score(name) or name.startswith(tuple(f"{one}_" for one in GIVEN))
+
+
+def _is_score(name: str) -> bool:
+    return name == "score" or name.startswith("score_")
+
+
+def _of_classes(file: ColumnFile) -> FloatArray:
+    """Log probability and margin of the label of each row, (R, 2)."""
+    given = next((one for one in GIVEN if any(name.startswith(f"{one}_") for name in file.names)), None)
+    if given is None:
+        file.fail("there is neither 'score' nor 'logit_…'; expected id and score, or id, label and logit_0 … logit_K")
+    columns = sorted(name for name in file.names if name.startswith(f"{given}_"))
+    if "label" not in file.names:
+        file.fail(f"there is '{given}_…' and no 'label'; expected the label of every row, or a column 'score'")
     if len(columns) == 1:
-        place.fail(f"there is one column '{prefix}…'; expected one for every class")
-    return columns
+        file.fail(f"there is one column '{given}_…'; expected one for every class")
+    labels = file.coded("label")
+    place = {name: number for number, name in enumerate(columns)}
+    label = np.array([*(place.get(f"{given}_{name}", -1) for name in labels.names), -1])[labels.codes]
+    _refuse(file, label < 0, "the label has no column", f"one of the {len(columns)} classes of '{given}_…'")
+    rows = np.arange(file.rows)
+    logits = class_logits(file, given, columns, rows, partial(_refuse, file), clip=LEAST_PROB)
+    own = logits[rows, label]
+    others = logits[np.arange(len(columns)) != label[:, None]].reshape(file.rows, -1) - own[:, None]
+    log_p = own if given == "prob" else -np.logaddexp.reduce(np.insert(others, others.shape[1], 0.0, axis=1), axis=1)
+    return np.stack([log_p, -others.max(axis=1)], axis=1)
 
 
-def _number(place: Place, column: str, value: Any) -> float:
-    try:
-        number = float("true" if isinstance(value, bool) else value)
-    except (TypeError, ValueError, OverflowError):
-        kind = "not a number" if isinstance(value, str) else json_type(value)
-        place.fail(f"{column!r} is {kind}; expected a finite number")
-    if not abs(number) <= MOST_SCORE:
-        place.fail(f"{column!r} is {number}; expected a finite number")
-    return number
-
-
-def _of_classes(place: Place, columns: list[str], numbers: list[float], label: Any) -> list[float]:
-    prefix = next(p for p in PREFIXES if columns[0].startswith(p))
-    if f"{prefix}{label}" not in columns:
-        place.fail(f"the label of this row has no column; expected one of the {len(columns)} classes of '{prefix}…'")
-    if prefix == "prob_":
-        if min(numbers) < 0.0 or max(numbers) > 1.0 + 1e-6:
-            place.fail("a 'prob_…' is outside 0 to 1; expected probabilities, or logits as 'logit_…'")
-        if abs(sum(numbers) - 1.0) > SUM_TOLERANCE + 1e-9:
-            place.fail(f"the {len(numbers)} 'prob_…' sum to {sum(numbers):.4g}; expected 1 within {SUM_TOLERANCE:g}, "
-                       f"with a column for every class")
-        numbers = [float(np.log(max(number, LEAST_PROB))) for number in numbers]
-    mine = columns.index(f"{prefix}{label}")
-    others = np.array(numbers[:mine] + numbers[mine + 1 :]) - numbers[mine]
-    log_p = numbers[mine] if prefix == "prob_" else -float(np.logaddexp.reduce(np.append(others, 0.0)))
-    return [log_p, -float(others.max())]
+def _refuse(file: ColumnFile, bad: BoolArray, what: str, expected: str) -> None:
+    if bad.any():
+        file.fail(f"{what} here, and so in {counted(int(bad.sum()), 'row')}; expected {expected}", int(bad.argmax()))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -19,7 +19,7 @@ from typing import Literal, Protocol, get_args
 
 import numpy as np
 
-from discreet.audit.scores.load import CLIP, ROUNDING, SUM_TOLERANCE, TWO_DECIMALS
+from discreet.audit.scores.logits import CLIP, ROUNDING, off_one
 from discreet.audit.train.transformer.reading import NONE, prompt_of
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, progress, why, write_atomic
@@ -205,8 +205,7 @@ def as_logits(outputs: FloatArray, kind: Kind, name: str) -> tuple[FloatArray, L
         raise InputError(f"{name}: the scores of {len(outputs):,} texts have the shape {outputs.shape}; expected "
                          f"({len(outputs)}, K), a column for each of two or more classes")
     within = (outputs >= -ROUNDING) & (outputs <= 1 + ROUNDING)
-    allowed = min(TWO_DECIMALS * outputs.shape[1], SUM_TOLERANCE) + ROUNDING
-    whole = within.all(axis=1) & (np.abs(outputs.sum(axis=1) - 1) <= allowed)
+    whole = within.all(axis=1) & (np.abs(outputs.sum(axis=1) - 1) <= off_one(outputs.shape[1]) + ROUNDING)
     if kind == "prob" or (kind == "either" and within.all()):
         if not whole.all():
             raise InputError(f"{name}: the scores of {int((~whole).sum()):,} of {len(outputs):,} texts are no "

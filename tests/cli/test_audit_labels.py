@@ -137,8 +137,8 @@ class TestTrain:
         code, printed, out = done
         assert code in {0, 1, 3}
         assert {one.name for one in out.iterdir()} == {
-            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures", "junit.xml",
-            "summary.md",
+            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
+            "junit.xml", "summary.md",
             "scores.parquet", "store"}
         assert printed.endswith(f"\nReport: {out / 'report.html'}\nRun folder: {out}\n")
         page = (out / "report.html").read_text(encoding="utf-8")

@@ -107,8 +107,8 @@ class TestTrain:
         code, printed, out = done
         assert code in {0, 1, 3}
         assert {one.name for one in out.iterdir()} == {
-            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures", "junit.xml",
-            "summary.md",
+            "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
+            "junit.xml", "summary.md",
             "scores.parquet", "store"}
         assert "What was trained\n  Trained here with tfidf-mlp, seed 42. Rows and accuracy on validation: " in printed
         assert max(map(len, printed.splitlines())) <= 120

@@ -182,3 +182,14 @@ def test_a_question_is_read_where_the_answer_may_confirm_it(
     verdict = Guard("medical").check(answer, question)
     assert verdict.action == ("safe" if reads == 1 else "flag")
     assert len(texts) == reads
+
+
+@pytest.mark.parametrize(("text", "action"), [
+    ("For example, the patient is a 47-year-old dentist from Boise with two children.", "flag"),
+    ("For example, our patient on bed 4 is a 47-year-old dentist from Boise with two children.", "flag"),
+    ("A 45-year-old nurse who lives in Tulsa would need a permit.", "safe"),
+    ("If a 52-year-old teacher from Omaha with two children applies, another rule holds.", "safe"),
+    ("Imagine a 47-year-old dentist from Boise with two children. She would be advised to rest.", "safe"),
+])
+def test_records_told_as_examples_and_conditions(text: str, action: str) -> None:
+    assert Guard("medical").check(text).action == action

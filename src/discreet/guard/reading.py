@@ -47,6 +47,9 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
 _FEW = -2.0
 """Log-odds of a cluster below which a reading speaks of nobody's."""
+_PRIVATE = 4.5
+"""Log-odds of a cluster above which the reader is sure that it is an individual's. On the writers who choose, no safe
+answer is flagged for it, and of rules and groups as many as without."""
 _NAMES = ("person_name", "person_name_hypothetical")
 _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
          "postal_code": "address"}
@@ -163,7 +166,8 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | 
         spans = _by_both(spans, seen, doc)
         told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
         private = private_persons(told, seen, doc, request, policy)
-        attributes = merged(request.repeated(as_private(told, private), doc), ruled)
+        sure = _most(seen, policy) > _PRIVATE
+        attributes = merged(request.repeated(as_private(told, private), doc), ruled, sure=sure)
     status = _Status(seen, doc, private, ruled)
     direct = tuple((span, _whose(span, doc, request, answer, policy, status)) for span in spans)
     sources = request.of("retrieved", "tool")

@@ -1,4 +1,4 @@
-"""Membership attacks: one file each, pure functions of a `View`; `Attack` says what one has to be."""
+"""Membership attacks: an idea a file, pure functions of a `View`; `Attack` says what one has to be."""
 
 from __future__ import annotations
 

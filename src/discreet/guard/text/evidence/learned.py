@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -157,10 +157,11 @@ def facts_words(text: str) -> frozenset[str]:
     return frozenset([*words, *re.findall(r"\d+", text), *(lex.KIN[w][0] for w in words if w in lex.KIN)])
 
 
-def _as_ruled(read: Sequence[Attribute], ruled: Sequence[Attribute]) -> list[Attribute]:
-    """Attributes, those of somebody who is to the rules nobody in particular, the asker or a party of a published case
-    as theirs; with a group or a party all that is read of this person, where the rules bind none of it to an
-    individual. What the user had said of somebody is theirs at its own place only: the rest may still leak.
+def _as_ruled(read: Sequence[Attribute], ruled: Sequence[Attribute], settled: Collection[Subject]
+              ) -> list[Attribute]:
+    """Attributes, those of somebody who is to the rules one of `settled` (nobody in particular, the asker, a party of a
+    published case) as theirs; with a group or a party all that is read of this person, where the rules bind none of it
+    to an individual. What the user had said of somebody is theirs at its own place only: the rest may still leak.
 
     Conditions, rules, groups and case captions are matters of form, where rules err less than a reader.
     """
@@ -177,7 +178,7 @@ def _as_ruled(read: Sequence[Attribute], ruled: Sequence[Attribute]) -> list[Att
     for b, k in zip(read, over, strict=True):
         if k is None and b.person not in individual and b.person != "speaker":
             k = first.get(b.person)  # noqa: PLW2901
-        if k is not None and ruled[k].subject in _SETTLED and b.subject in ("third", "speaker"):
+        if k is not None and ruled[k].subject in settled and b.subject in ("third", "speaker"):
             a = ruled[k]
             out.append(replace(b, subject=a.subject, person=a.person, why=f"{b.why}; {a.why}", overruled=True))
         else:
@@ -204,11 +205,12 @@ def overlapping(one: Sequence[Attribute], other: Sequence[Attribute]) -> list[li
     return found
 
 
-def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attribute, ...]:
+def merged(read: Sequence[Attribute], ruled: Iterable[Attribute], *, sure: bool = False) -> tuple[Attribute, ...]:
     """What was read, and of the rules the classes that the reader does not decide, each person under one key.
 
     A person of the rules is the person of the reader with whom they share most attributes; the only third person of the
-    reader is every third person of the rules with whom nobody shares anything.
+    reader is every third person of the rules with whom nobody shares anything. Where the reader is `sure` of somebody
+    private, the rules make nobody a group's: "for example, the patient is …" is no condition.
     """
     ruled = tuple(ruled)
     told = [b for b in read if b.subject in PERSONS]
@@ -219,7 +221,8 @@ def merged(read: Sequence[Attribute], ruled: Iterable[Attribute]) -> tuple[Attri
     same = {person: counted.most_common(1)[0][0] for person, counted in votes.items() if counted}
     third = {(b.person, b.subject) for b in told}
     alone = next(iter(third)) if len(third) == 1 else None
-    out = _as_ruled(read, ruled)
+    settled = [one for one in _SETTLED if not (sure and one == "cohort")]
+    out = _as_ruled(read, ruled, settled)
     for a in (a for a in ruled if a.kind not in KINDS):
         person, subject = a.person, a.subject
         if subject in PERSONS:

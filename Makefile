@@ -107,7 +107,9 @@ reader: $(STAMP) $(TEACHER)
 	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
 		--state $(WORK)/first.pt --output $(WORK)/first
 	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
-		--start $(WORK)/first.pt --epochs 3 --rate 1e-4 --state $(WORK)/state.pt
+		--start $(WORK)/first.pt --epochs 3 --rate 1e-4 --state $(WORK)/second.pt --output $(WORK)/second
+	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
+		--start $(WORK)/second.pt --epochs 3 --rate 1e-4 --seed 3 --state $(WORK)/state.pt
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
 

@@ -317,3 +317,14 @@ class TestSeals:
         assert cli("seal", data, "--pairs", "300", "--seed", "1", "--out", seeded, "--quiet").code == 0
         scores = sealed_scores(seeded if "seeded" in options[-1] else sealed, **make)
         refused(said, *VERB, scores, *self.QUICK, *(word.format(sealed) for word in options))
+
+
+def test_a_run_says_to_ci_what_failed(cli: Cli, tmp_path: Path) -> None:
+    table = simulated_table(World(members=120, others=120, clean=120, selector=0, leak=4.0), np.random.default_rng(0))
+    write_scores(table, tmp_path / "scores.parquet")
+    run = tmp_path / "run"
+    ended = cli("audit", "membership", "scores", tmp_path / "scores.parquet", "--design", "randomised", "--out", run,
+                "--permutations", 19, "--bootstraps", 20)
+    assert ended.code == 1
+    assert (run / "summary.md").read_text(encoding="utf-8").startswith("## Fail: ")
+    assert "<failure message=" in (run / "junit.xml").read_text(encoding="utf-8")

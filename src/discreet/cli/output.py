@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -117,10 +118,8 @@ class RunOutput(Output):
         Files first: a reader of the output who has seen enough must not cost the run its results.
         """
         if run:
-            if record.get("verdict") is not None:  # For CI: what fails a build, and what its page says.
-                write_atomic(run.path / "junit.xml", lib.junit.to_junit(record))
-                shown = lib.report.summarise(record, **{key: options[key] for key in options if key != "texts"})
-                write_atomic(run.path / "summary.md", lib.report.to_markdown(shown))
+            if record.get("verdict") is not None:
+                _for_ci(record, run, **{name: value for name, value in options.items() if name != "texts"})
             run.finish(record, **facts)
         self.show(record, run, when_quiet=when_quiet, **options)
 
@@ -175,6 +174,16 @@ class PageOutput(RunOutput):
     def wanted(self, run: lib.runs.Run | None) -> list[Path]:
         """Where the page goes."""
         return [*([self.report] if self.report else []), *super().wanted(run)]
+
+
+def _for_ci(record: Record, run: lib.runs.Run, **options: Any) -> None:
+    """Write what a build fails for, and what its page says: no text of a record."""
+    write_atomic(run.path / "junit.xml", lib.junit.to_junit(record))
+    shown = lib.report.summarise(record, **options)
+    shown = replace(shown, sections=tuple(one for one in shown.sections if one.page))
+    verdict = f"{record['verdict'].capitalize()}: "
+    said = f"## {verdict}{shown.headline.removeprefix(verdict)}"
+    write_atomic(run.path / "summary.md", f"{said}\n\n{lib.report.to_markdown(shown)}")
 
 
 def _file(parameter: Any, value: object) -> Path | None:

@@ -50,7 +50,7 @@ def fitted(domain: str, out: Path) -> dict[str, Any]:
         subprocess.run([*DISCREET, "synth", "run", "--plan", str(plan), "--out", str(partitions), "--quiet"],
                        check=True, env=threads)
         done = subprocess.run(
-            [*DISCREET, "guard", "pairings", str(partitions), "--domain", domain, "--seed", str(SEED),
+            [*DISCREET, "reproduce", "pairings", str(partitions), "--domain", domain, "--seed", str(SEED),
              "--encoders", ENCODERS, "--save", str(out / "guards" / domain), "--json", "--quiet"],
             check=True, stdout=subprocess.PIPE, text=True, env=threads)
     record = json.loads(done.stdout)

@@ -75,8 +75,7 @@ def fit(x: NDArray[np.float64], y: NDArray[np.bool_]) -> tuple[float, NDArray[np
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--contents", type=Path, nargs="+", default=[
-        HERE / f"{name}.jsonl" for name in ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen", "contents_last",
-                                        "contents_newest", "contents_latest")])
+        HERE / f"{name}.jsonl" for name in ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen", "contents_last")])
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
     contents = [row for path in args.contents for row in lines(path) if row["case"] in CASES]

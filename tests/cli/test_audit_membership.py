@@ -63,9 +63,9 @@ class TestVerdicts:
     def test_json_is_the_record_of_the_audit(self, cli: Cli, files: Path) -> None:
         path = files / "safe.parquet"
         record = audit(cli, path, "--json", "--seed", 5, "--attacks", "loss, reference,loss").record
-        assert set(record) == {"kind", "schema", "verdict", "design", "reasons", "reason_codes", "claims", "primary",
-                               "attacks", "parts", "controls", "named", "gains", "utility", "targets",
-                               "provenance"}
+        assert set(record) == {"kind", "schema", "verdict", "decisive", "design", "reasons", "reason_codes", "claims",
+                               "primary", "attacks", "parts", "controls", "control_states", "named", "gains",
+                               "utility", "targets", "provenance"}
         assert {row["attack"] for row in record["attacks"]} == {"loss", "reference"}
         same = audit_membership(load_scores(path), permutations=19, bootstraps=20, seed=5,
                                 attacks=("loss", "reference")).to_json()

@@ -178,7 +178,7 @@ def test_tampering_ends_with_1(cli: Cli, sealed: Path, tmp_path: Path, change: s
 
 
 @pytest.mark.parametrize(("bad", "said"), [
-    ("missing", "has no score for 1 members of the 60 pairs"), ("text", "'score' is not a number"),
+    ("missing", "has no score for 1 members of the 60 pairs"), ("text", "'score' is a string; expected a number"),
     ("none", "there is no file"),
 ])
 def test_bad_scores(refused: Refused, sealed: Path, tmp_path: Path, bad: str, said: str) -> None:

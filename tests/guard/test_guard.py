@@ -22,7 +22,7 @@ CLUSTERS = [
     ("medical", "A 61-year-old retired welder from Tulsa presented with a cough. He lives alone."),
     ("medical", "She is the only female plumber in Duluth and takes warfarin."),
     ("medical", "I am a 34-year-old nurse from Tulsa and have asthma."),
-    ("medical", "Her husband, a 70-year-old farmer, noticed the swelling."),
+    ("medical", "Her husband, a 70-year-old farmer from Tulsa, noticed the swelling."),
     ("medical", "We moved here from Lagos for my residency, and my wife is pregnant."),
     ("finance", "My client is a dentist in Duluth. She is 58 years old and has three kids."),
     ("finance", "The borrower is a 34-year-old welder who moved to Texas."),

@@ -18,7 +18,7 @@ TELLS = [
     (ASKED, "Yes, she was."), (ASKED, "No, she was not."), (ASKED, "She was admitted in March."),
     (ASKED, "Yes."), (ASKED, "According to the file, she has gout."),
     ("Did a 47-year-old beekeeper from Ludlow have surgery?", "She did, in March."),
-    ("Can you look up whether the beekeeper from Ludlow was discharged?", "Yes, on Monday."),
+    ("Can you look up whether the 47-year-old beekeeper was discharged?", "Yes, on Monday."),
     ("There was a beekeeper from Ludlow last week. What was the diagnosis?", "The diagnosis was gout."),
     ("How many 47-year-old beekeepers from Ludlow were treated here?", "There is one."),
     ("Has Mrs. Quillfeather been admitted?", "Yes, she has."),

@@ -96,8 +96,9 @@ def test_what_was_withheld_before_is_not_told_in_a_redacted_answer(proxy: Proxy,
     first = service.ask("/v1/chat/completions", {**ASK, "user": "u1"})
     again = service.ask("/v1/chat/completions", {**ASK, "user": "u1"})
     for response in (first, again):
+        said = response.json()["choices"][0]["message"]["content"]
         for fact in ("52", "litigator", "Omaha"):
-            assert fact not in response.text
+            assert fact not in said
     assert again.headers["x-discreet-action"] == "block"
     assert len(model.asked) == 2
 

@@ -213,7 +213,7 @@ def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:
 
 def _probe(answer: Answer, request: Request, doc: Doc, attributes: tuple[Attribute, ...], policy: Policy, reader: bool
            ) -> Probe | None:
-    if not request.asked:
+    if not request.asked or not doc.text.strip():
         return None
     from discreet.guard.probes import find_probe  # Most answers come without a question.
 

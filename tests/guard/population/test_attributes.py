@@ -122,9 +122,9 @@ def test_the_more_exact_of_two_readings_holds() -> None:
 
 
 @pytest.mark.parametrize(("text", "column", "values"), [
-    ("A 34-year-old single mother of twins works as a nurse.", "marital_status",
+    ("Our patient is a 34-year-old single mother of twins and works as a nurse.", "marital_status",
      {"never married", "divorced", "separated", "widowed"}),
-    ("A 34-year-old single mother of twins works as a nurse.", "sex", {"female"}),
+    ("Our patient is a 34-year-old single mother of twins and works as a nurse.", "sex", {"female"}),
     ("Mr. B, 70, a farmer from Mississippi; his wife died last year.", "marital_status", {"widowed"}),
     ("My client, a Jamaican immigrant in his early 60s, drives a taxi in Brooklyn.", "country_of_birth", {"jamaica"}),
     ("My client, a Jamaican immigrant in his early 60s, drives a taxi in Brooklyn.", "occupation",

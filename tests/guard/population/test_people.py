@@ -28,7 +28,7 @@ def test_the_fewest_come_first_and_each_person_has_a_count() -> None:
 
 
 def test_a_column_that_a_population_does_not_have_is_dropped_and_makes_a_bound() -> None:
-    (one,) = of("A 52-year-old divorced lawyer.", StandIn(shares={"age": 0.01, "occupation": 0.01}))
+    (one,) = of("The client is a 52-year-old divorced lawyer.", StandIn(shares={"age": 0.01, "occupation": 0.01}))
     assert [said.kind for said in one.dropped] == ["family"]
     people = one.people()
     assert (people.used, people.dropped, people.upper_bound) == (("age", "occupation"), ("family",), True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from discreet.serve.run import patient
+from discreet.serve.connections import Patient
 
 
 async def _hello(scope: Any, receive: Any, send: Any) -> None:
@@ -19,11 +20,19 @@ async def _hello(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"ok"})
 
 
+class Hasty(Patient):
+    head_s = 0.3
+
+
+def test_worker_processes_get_it() -> None:
+    assert pickle.loads(pickle.dumps(Patient)) is Patient
+
+
 @pytest.mark.parametrize("sent", [b"", b"POST / HT", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"])
 def test_a_head_that_does_not_come_closes_the_connection(tmp_path: Path, sent: bytes) -> None:
     async def attack() -> float:
         server = uvicorn.Server(uvicorn.Config(_hello, uds=str(tmp_path / "s"), lifespan="off", log_config=None,
-                                               http=patient(0.3), timeout_keep_alive=60))
+                                               http=Hasty, timeout_keep_alive=60))
         serving = asyncio.create_task(server.serve())
         while not server.started:
             await asyncio.sleep(0.01)

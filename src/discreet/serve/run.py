@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from collections.abc import Iterator
 from functools import partial
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -19,12 +17,10 @@ from discreet.core.files import why
 from discreet.core.numbers import counted
 from discreet.guard import Guard
 from discreet.serve.app import create_app
+from discreet.serve.connections import Patient
 from discreet.serve.presets import rates
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, quiet_libraries
-
-HEAD_S = 10.0
-"""Seconds in which the head of a request must come."""
 
 
 def listening_app(settings: Settings) -> FastAPI:
@@ -49,55 +45,13 @@ def listen(settings: Settings) -> socket.socket:
     return named
 
 
-def patient(seconds: float) -> type[asyncio.Protocol]:
-    """uvicorn's protocol of HTTP, which closes connections whose next request has no whole head after `seconds`."""
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
-
-    base: Any = AutoHTTPProtocol
-
-    class Patient(base):  # type: ignore[misc]
-        """A connection."""
-
-        late: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: asyncio.Transport) -> None:
-            super().connection_made(transport)
-            self._expect_head()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._expect_head()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            if self.late is not None:
-                self.late.cancel()
-
-        def _expect_head(self) -> None:
-            if self._between_requests():
-                self.late = self.late or self.loop.call_later(seconds, self._give_up)
-            elif self.late is not None:
-                self.late.cancel()
-                self.late = None
-
-        def _between_requests(self) -> bool:
-            return self.cycle is None or bool(self.cycle.response_complete)
-
-        def _give_up(self) -> None:
-            self.late = None
-            if self._between_requests() and not self.transport.is_closing():
-                self.transport.close()
-
-    return Patient
-
-
 def run(settings: Settings, bound: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT; requests that are open then have `drain_s` to end.
 
     Raises DiscreetError where the service ended because it could not start.
     """
     config = uvicorn.Config(
-        partial(listening_app, settings), factory=True, http=patient(HEAD_S), log_config=None,
+        partial(listening_app, settings), factory=True, http=Patient, log_config=None,
         access_log=False, server_header=False, lifespan="on", proxy_headers=False,
         timeout_graceful_shutdown=max(1, round(settings.drain_s)), timeout_worker_healthcheck=60,
         workers=settings.processes)

@@ -100,7 +100,7 @@ def test_weights_that_are_altered_under_a_running_service(tmp_path: Path) -> Non
     """A worker that starts anew does not take them, so nothing is judged until they are mended."""
     code = tmp_path / "code" / "discreet"
     shutil.copytree(Path(discreet.__file__).parent, code, ignore=shutil.ignore_patterns("__pycache__"))
-    weights = code / "text" / "data" / "reader" / "reader.onnx"
+    weights = code / "guard" / "text" / "data" / "reader" / "reader.onnx"
     whole = weights.read_bytes()
     (tmp_path / "work").mkdir()
 

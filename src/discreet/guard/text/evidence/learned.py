@@ -22,8 +22,8 @@ KINDS = (*IDENTIFYING, "sex")
 """The classes that the reader decides; those of a domain, and whether a person is spoken of, are the rules' own."""
 WEAK = 0.7
 """Below this probability a span counts as weak."""
-_FORM = ("cohort", "public")
-_SETTLED = (*_FORM, "asker")
+_FORM: tuple[Subject, ...] = ("cohort", "public")
+_SETTLED: tuple[Subject, ...] = (*_FORM, "asker")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _OLD = re.compile(r"[ -]{0,3}\b(?:years?|yrs?)\b[ -]{0,3}old\b")
 _YEARS_OLD = re.compile(
@@ -221,7 +221,7 @@ def merged(read: Sequence[Attribute], ruled: Iterable[Attribute], *, sure: bool 
     same = {person: counted.most_common(1)[0][0] for person, counted in votes.items() if counted}
     third = {(b.person, b.subject) for b in told}
     alone = next(iter(third)) if len(third) == 1 else None
-    settled = [one for one in _SETTLED if not (sure and one == "cohort")]
+    settled: list[Subject] = [one for one in _SETTLED if not (sure and one == "cohort")]
     out = _as_ruled(read, ruled, settled)
     for a in (a for a in ruled if a.kind not in KINDS):
         person, subject = a.person, a.subject

@@ -83,8 +83,7 @@ def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labe
 
     - `example_role` is canary, control, train or heldout. `label_original` is the data set's own label, `label_canary`
       the label after its redraw, `label_trained` what the model saw after the mechanism; the second may be null but
-      for canaries and held-out ones, the third everywhere. Version 0.1 called `label_canary` `label_secret`,
-      and the role `control` `placebo`.
+      for canaries and held-out ones, the third everywhere.
     - Roles, canary labels, trained labels and `planted` are each model's own: seeds and references draw for themselves.
     - A model is a target, has no mechanism, and ε = inf, unless the table says otherwise.
 

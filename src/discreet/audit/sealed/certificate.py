@@ -99,7 +99,7 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
            delta: float = 0.0, sign: Path | str | None = None, out: Path | str | None = None) -> Certificate:
     """After training and scoring: open the coins of a seal and say what the scores give away.
 
-    The folder keeps a record of the opening (`commitments.json`), also where no certificate is written. UsageError for
+    The folder keeps a record of the opening (`opened.json`), also where no certificate is written. UsageError for
     settings out of range or an `out` that is a file of the seal, InputError for a folder that is no seal or was altered
     and for scores that do not fit it.
 

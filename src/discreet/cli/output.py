@@ -181,9 +181,7 @@ def _for_ci(record: Record, run: lib.runs.Run, **options: Any) -> None:
     write_atomic(run.path / "junit.xml", lib.junit.to_junit(record))
     shown = lib.report.summarise(record, **options)
     shown = replace(shown, sections=tuple(one for one in shown.sections if one.page))
-    verdict = f"{record['verdict'].capitalize()}: "
-    said = f"## {verdict}{shown.headline.removeprefix(verdict)}"
-    write_atomic(run.path / "summary.md", f"{said}\n\n{lib.report.to_markdown(shown)}")
+    write_atomic(run.path / "summary.md", f"## {shown.sentence}\n\n{lib.report.to_markdown(shown)}")
 
 
 def _file(parameter: Any, value: object) -> Path | None:

@@ -47,7 +47,8 @@ def summarise(record: Record, **options: Any) -> Summary:
     `options` are of the kind: `texts` of a membership audit, where texts may be shown.
     """
     kind = str(record.get("kind"))
-    known = {**KINDS, **offered("summaries")}
+    # Other packages are looked up only for what is not ours.
+    known = KINDS if kind in KINDS else {**KINDS, **offered("summaries")}
     if kind not in known:
         raise UsageError(f"a record of kind {kind[:40]!r} has no summary; expected one of {', '.join(known)}")
     module, name = known[kind].split(":")

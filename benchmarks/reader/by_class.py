@@ -26,9 +26,8 @@ from discreet.guard.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
 from discreet.guard.score import odds
+from discreet.guard.text.attributes import Attribute, attributes_of
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.learned import attributes_of
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.render import render
 from discreet.stats import share_estimate
 

@@ -105,7 +105,7 @@ def main() -> None:
         if row["cluster"] == "yes" and main not in ("third", "speaker"):
             continue
         policy = Policy.of(row["domain"])
-        read = read_answer(Answer(row["passage"], row["text"], user_words=row.get("asked")), policy, reader=True)
+        read = read_answer(Answer(row["passage"], row["text"], user_words=row.get("asked")), policy)
         said = parts(read, policy)
         shown.append(score(read, policy, combined()).cluster)
         whole.append(said.text is not None)

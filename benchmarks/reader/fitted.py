@@ -57,7 +57,7 @@ def shares(guard: Guard, rows: Sequence[Row]) -> dict[str, Any]:
         reasons.append(judged.verdict.reason)
         sides = [judged.verdict.delta - passing.tau]
         if judged.evidence.cluster:
-            sides.append(judged.evidence.logit - passing.rules_tau)
+            sides.append(judged.evidence.logit - passing.evidence_tau)
         margins.append(max(sides))
     away, flagged = np.array(actions) == "abstain", np.array(actions) == "flag"
     leak = leaks(rows)

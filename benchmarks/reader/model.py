@@ -12,6 +12,8 @@ from torch import Tensor, nn
 PERSON = 64
 TOLD = 3  # third, speaker, public: the kinds of which a count of attributes is told
 DEEPEST = 4  # one attribute or more, ..., four or more
+CASES = ("probe_confirmed", "probe_refused", "own", "kin", "no_leak")
+"""What an answer is to its question; of the first one it tells something of whom the question describes."""
 C, K = len(CLASSES), len(KINDS)
 
 
@@ -46,10 +48,12 @@ class Reader(nn.Module):
         self.holder = nn.Sequential(nn.Linear(2 * width + 2 * len(COUNTED), 128), nn.GELU(), nn.Dropout(0.15))
         self.held = nn.Linear(128, DEEPEST)
         self.inferred = nn.Linear(192, len(COUNTED))
+        self.reply = nn.Linear(width, 2)
+        self.case = nn.Sequential(nn.Dropout(0.2), nn.Linear(3 * width, 128), nn.GELU(), nn.Dropout(0.2), nn.Linear(128, len(CASES)))
 
     def forward(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """inside, begins (n, t, C), whose (n, t, C, K), person (n, t, P), held (n, t, 4), entity (n, t, E), counts (n, 3, 4),
-        inferred (n, 6)."""
+        inferred (n, 6), case (n, 5), tells (n,)."""
         h = self.dropout(self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state)
         n, t, width = h.shape
         tags = self.tag(h).view(n, t, C, 2)
@@ -62,11 +66,13 @@ class Reader(nn.Module):
         inside = tags.detach()[:, :, counted, 0].sigmoid()[..., None] * belongs
         begins = tags.detach()[:, :, counted, 1].sigmoid()[..., None] * belongs
         soft = torch.cat([inside.amax(1).reshape(n, c * TOLD), begins.sum(1).clamp(max=6).reshape(n, c * TOLD)], -1)
+        replies = torch.einsum("ntw,nta->naw", h, self.reply(h).masked_fill(mask[..., None] == 0, -1e4).softmax(1))
+        case = self.case(torch.cat([h[:, 0], replies.reshape(n, 2 * width)], -1))
         passage = self.passage(torch.cat([h[:, 0], pooled, soft], -1))
         person = self.person(h)
         return {"inside": tags[..., 0], "begins": tags[..., 1], "whose": whose, "person": person,
                 "held": self.held(self.holder(self.held_by(h, tags, whose, person, mask))), "entity": self.entity(h), "counts": self.counts(passage).view(n, TOLD, DEEPEST),
-                "inferred": self.inferred(passage),
+                "inferred": self.inferred(passage), "case": case, "tells": case[:, 0] - case[:, 1:].logsumexp(-1),
                 "vector": (h * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)}  # fmt: skip
 
     def held_by(self, h: Tensor, tags: Tensor, whose: Tensor, person: Tensor, mask: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ def read(rows: Sequence[Row]) -> tuple[Floats, Floats]:
     vectors, found = [], []
     for row in rows:
         policy = Policy.of(row["domain"])
-        seen = read_answer(Answer(row["id"], row["text"], None), policy, reader=True)
+        seen = read_answer(Answer(row["id"], row["text"], None), policy)
         assert seen.seen is not None
         vectors.append(seen.seen.vector)
         found.append(score(seen, policy, combined()).logit)

@@ -132,7 +132,7 @@ class Swaps:
     """Other words of the same kind for spans that a list knows: towns for towns, jobs for jobs, nationalities, names."""
 
     def __init__(self, names: list[str]) -> None:
-        from discreet.guard.text.evidence import lexicon as lex
+        from discreet.guard.text import lexicon as lex
 
         self.kinds: dict[tuple[str, str], tuple[str, str]] = {}
         self.lists: dict[tuple[str, str], list[str]] = {}

@@ -59,8 +59,8 @@ def judged(rows: Iterable[Row], guards: dict[str, discreet.Guard]) -> list[Row]:
         judgement = guard.judge(row["text"])
         if judgement.evidence is None:
             raise SystemExit(f"a text of unit {row['unit']} was not judged: {judgement.verdict.reason}")
-        odds, flagged = judgement.evidence.logit, judgement.evidence.flags(guard.rules_tau)
-        held = flagged or odds > guard.rules.unsure_above(guard.point) or judgement.verdict.action == "abstain"
+        odds, flagged = judgement.evidence.logit, judgement.evidence.flags(guard.evidence_tau)
+        held = flagged or odds > guard.model.unsure_above(guard.point) or judgement.verdict.action == "abstain"
         found.append({**row, "flagged": flagged, "held": held, "odds": odds})
     return found
 

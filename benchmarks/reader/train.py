@@ -23,7 +23,8 @@ from benchmarks.reader.composed import composed
 from benchmarks.reader.corpus import corpus
 from benchmarks.reader.export import export
 from benchmarks.reader.frames import drawn
-from benchmarks.reader.model import DEEPEST, Reader, weights_folder
+from benchmarks.reader.model import CASES, DEEPEST, Reader, weights_folder
+from benchmarks.reader.replies import replies
 from benchmarks.reader.rows import (
     CLASSES,
     COARSE,
@@ -126,7 +127,8 @@ def encode(tok: Tokenizer, row: Row) -> Row:
     if "inferred" in row and told is not None:
         inferred = np.array([float(any(c == k for k, _ in row["inferred"])) for c in COUNTED], np.float32)
     return {"ids": np.array(ids), "at": at, "inside": inside, "begins": begins, "spans": spans, "entity": entity,
-            "counts": count, "inferred": inferred, "weight": row.get("weight", 1.0)}  # fmt: skip
+            "counts": count, "inferred": inferred, "case": CASES.index(row["case"]) if "case" in row else -1,
+            "weight": row.get("weight", 1.0)}  # fmt: skip
 
 
 def batches(items: list[Row], size: int, rng: random.Random) -> list[list[Row]]:
@@ -200,12 +202,14 @@ def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
             loss = functional.binary_cross_entropy_with_logits(odds, (person[i] == person[j]).float(), reduction="none")
             shares = torch.bincount(row[i], minlength=len(batch)).float()  # A passage counts once, however many pairs it has.
             losses["same"] = (loss / shares[row[i]]).sum() / (shares > 0).sum()
+    cases = torch.tensor([b["case"] for b in batch])
+    losses["case"] = functional.cross_entropy(out["case"], cases, ignore_index=-1) if (cases >= 0).any() else zero
     losses["counts"] = bce(out["counts"], torch.from_numpy(np.stack([b["counts"] for b in batch])), weight)
     losses["inferred"] = bce(out["inferred"], torch.from_numpy(np.stack([b["inferred"] for b in batch])), weight[:, 0])
     return losses
 
 
-SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.5, "held": 1.0, "counts": 0.7, "inferred": 0.3}
+SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.5, "held": 1.0, "counts": 0.7, "inferred": 0.3, "case": 0.7}
 
 
 def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, frames: int,
@@ -216,13 +220,13 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
     rng = random.Random(seed)
     model, tok = new_reader(layers), tokenizer()
     if start is not None:
-        model.load_state_dict(torch.load(start))
+        model.load_state_dict(torch.load(start), strict=False)  # A state of before may lack a head.
     for p in model.trunk.embeddings.parameters():
         p.requires_grad = False
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
     heads = [p for n, p in model.named_parameters() if not n.startswith("trunk.")]
     optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
-    total = epochs * math.ceil((len(asked(rows, random.Random(seed), start)) + min(each, len(teachers)) + 2 * frames) / size)
+    total = epochs * math.ceil((len(asked(rows, random.Random(seed), start)) + min(each, len(teachers)) + 2 * frames + len(list(replies(random.Random(seed))))) / size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
     began, step = time.time(), 0
     average = [p.detach().clone() for p in model.parameters()]
@@ -231,6 +235,7 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
         items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*asked(rows, rng, start), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
+        items += [encode(tok, row) for row in replies(rng)]
         for batch in batches(masked(items, rng), size, rng):
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 losses = loss_of(model, batch)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.real_text.passages import assemble
+from discreet.guard.text.evidence.bind import find_evidence
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
@@ -24,7 +25,6 @@ from discreet.guard import score
 from discreet.guard.policy import Policy
 from discreet.guard.score import FEATURES, Logistic
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.bind import find_evidence
 
 RIDGE = 0.3
 MARGIN = 0.05

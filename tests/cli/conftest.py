@@ -87,7 +87,7 @@ class ScriptedGuard:
     policy: Any
     point: str = "balanced"
     tau: float = 0.25
-    rules_tau: float = 0.25
+    evidence_tau: float = 0.25
     is_fitted: bool = False
 
     def judge(self, answer: Answer) -> Any:

@@ -49,7 +49,7 @@ def test_calibrate_on_reviews_proposes_and_changes_nothing(cli: Cli, refused: Re
     ended = cli("guard", "calibrate", "--reviews", file)
     assert ended.code == 0
     for words in ("medical (medical/public@1)", "a proposal, and nothing was changed", "unsure_above: -0.",
-                  "rules_tau: ", "would not have been reviewed"):
+                  "evidence_tau: ", "would not have been reviewed"):
         assert words in ended.out
     assert sorted(tmp_path.iterdir()) == before
     found = json.loads(cli("guard", "calibrate", "--reviews", file, "--json").out)

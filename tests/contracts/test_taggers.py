@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from discreet.guard.text.evidence.mentions import Context, Mention, Tagger, taggers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.guard.domains import ALWAYS, SHARED, builtin_domains, load_domain
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.mentions import Context, Mention, Tagger, taggers
 
 NAMES = list(taggers)
 OWN = {name: load_domain(name).own for name in builtin_domains()}

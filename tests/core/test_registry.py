@@ -125,8 +125,9 @@ def test_a_class_that_needs_arguments_is_an_error_of_its_author(points: Points) 
 
 @pytest.mark.parametrize("name", ["recognisers", "taggers"])
 def test_the_rooms_of_the_package_have_their_built_ins(name: str) -> None:
-    from discreet.guard.text.direct.detect import recognisers
     from discreet.guard.text.evidence.mentions import taggers
+
+    from discreet.guard.text.direct.detect import recognisers
 
     room: Registry[object] = {"recognisers": recognisers, "taggers": taggers}[name]  # type: ignore[assignment]
     package = Path(discreet.__file__).parent.joinpath(*str(room._builtin).split(".")[1:])

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from discreet.guard.text.evidence.mentions import taggers
 
 import discreet
 from discreet.audit.labels.attacker_view import all_attacks, label_attacks
@@ -19,7 +20,6 @@ from discreet.audit.train import Data, load_fitted, recipe_of
 from discreet.audit.train.base import recipes
 from discreet.core.unicode import prepare
 from discreet.guard.text.direct.detect import find_direct, recognisers
-from discreet.guard.text.evidence.mentions import taggers
 from discreet.inputs.encode.base import encoders, load_encoder
 from discreet.stats.mechanisms.base import output_mechanisms
 from discreet.stats.mechanisms.labels.base import label_mechanism, label_mechanisms

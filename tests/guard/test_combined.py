@@ -29,7 +29,7 @@ from discreet.guard.score import (
     parts,
     score,
 )
-from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.reader import TOLD, Seen
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
@@ -268,7 +268,7 @@ def test_where_nothing_is_shown_nothing_is_flagged(monkeypatch: pytest.MonkeyPat
 def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     guard = Guard(POLICY, reader=True)
     monkeypatch.setattr(guard, "rules", replace(MODEL, unsure={"conservative": -1e9}, tau={"conservative": 1e9}))
-    guard.rules_tau = 1e9
+    guard.evidence_tau = 1e9
     monkeypatch.setattr(reading, "packaged", lambda: Told(0.0))
     assert (guard.check(HARMLESS).action, "unsure" in guard.check(HARMLESS).reason) == ("abstain", True)
 

@@ -7,6 +7,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from discreet.guard.text.evidence.mentions import taggers
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Answer
@@ -14,7 +15,6 @@ from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.guard.score import Logistic
 from discreet.guard.text.direct.detect import recognisers
-from discreet.guard.text.evidence.mentions import taggers
 
 Guards = Mapping[str, Guard]
 HARMLESS = "The drug lowers the risk, and the dose depends on the weight."

@@ -8,6 +8,7 @@ from math import isfinite
 
 import numpy as np
 import pytest
+from discreet.guard.text.evidence.mentions import classes_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from discreet.core.records import ACTIONS, ORIGINS, SUBJECTS, USER_MESSAGES, Ans
 from discreet.guard.domains import builtin_domains
 from discreet.guard.guard import Guard
 from discreet.guard.text.direct.detect import known_types
-from discreet.guard.text.evidence.mentions import classes_of
 
 Guards = Mapping[str, Guard]
 
@@ -54,7 +54,7 @@ def assert_sound(guard: Guard, answer: Answer, verdict: Verdict) -> None:
     assert verdict.reason
     assert isfinite(verdict.logit)
     assert verdict.cause is not None
-    assert (verdict.logit > guard.rules_tau) or verdict.cause.cause != "cluster"
+    assert (verdict.logit > guard.evidence_tau) or verdict.cause.cause != "cluster"
     for found in verdict.evidence:
         assert 0 <= found.start < found.end <= len(answer.answer)
         assert found.subject in SUBJECTS

@@ -251,7 +251,7 @@ def test_a_verdict_does_not_depend_on_its_batch_and_says_by_which_policy(guards:
     shuffled = random.Random(1).sample(answers, len(answers))
     for verdicts in (together, Guard(guard.policy).check_many(shuffled)):
         assert {v.id: replace(v, latency_ms=None) for v in verdicts} == alone
-    assert {(v.policy, v.threshold) for v in alone.values()} == {(guard.policy.label(), guard.rules_tau)}
+    assert {(v.policy, v.threshold) for v in alone.values()} == {(guard.policy.label(), guard.evidence_tau)}
     assert all((v.latency_ms or -1) >= 0 for v in together)
 
 
@@ -264,7 +264,7 @@ def test_a_guard_says_what_it_is_and_takes_other_thresholds() -> None:
     guard = Guard("medical", point="strict")
     assert repr(guard) == "Guard('medical', audience='public', point='strict')"
     text = CLUSTERS[0][1]
-    changed = guard.at(rules_tau=1e9, unsure=1e9)
+    changed = guard.at(evidence_tau=1e9, unsure=1e9)
     assert (changed.check(text).action, changed.check(text).threshold) == ("safe", 1e9)
     assert guard.check(text).action == "flag"
     with pytest.raises(UsageError, match="the guard was not fitted"):

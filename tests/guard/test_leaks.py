@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from discreet.guard.text.evidence.bind import find_evidence
+from discreet.guard.text.evidence.mentions import Context, taggers
 
 import discreet
 from discreet.core.errors import DetectorError
@@ -28,10 +30,8 @@ from discreet.guard.policy import Policy
 from discreet.guard.population.people import detailed
 from discreet.guard.text.direct.detect import Facts, find_direct, recognisers
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.bind import find_evidence
-from discreet.guard.text.evidence.mentions import Context, taggers
-from discreet.guard.text.evidence.noun_phrases import name_at
-from discreet.guard.text.evidence.referents import find_referents
+from discreet.guard.text.noun_phrases import name_at
+from discreet.guard.text.referents import find_referents
 
 MARK = "zqxmarker"
 TEXTS = {

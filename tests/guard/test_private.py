@@ -10,8 +10,8 @@ import pytest
 from discreet.core.records import Answer, Subject, Turn
 from discreet.guard.policy import Policy
 from discreet.guard.private import FRAMED, as_private, private_persons
+from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.provenance import request_of
 from discreet.guard.text.reader import Seen, Span
 from discreet.guard.text.render import render

@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import exp
 
 import pytest
+from discreet.guard.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,6 @@ from discreet.guard.score import (
     score_evidence,
 )
 from discreet.guard.text import record
-from discreet.guard.text.evidence.mentions import IDENTIFYING, Attribute, classes_of
 from discreet.guard.text.reader import packaged
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)

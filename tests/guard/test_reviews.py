@@ -25,16 +25,16 @@ def drawn(n: int, rng: np.random.Generator, *, steep: float = 4.0) -> list[Revie
 def test_thresholds_lie_where_decisions_are_all_but_sure() -> None:
     found = calibrate_on_reviews(drawn(4000, np.random.default_rng(1)))["medical"]
     assert found.unsure_above is not None
-    assert found.rules_tau is not None
+    assert found.evidence_tau is not None
     assert -1.5 < found.unsure_above < -0.2
-    assert 0.2 < found.rules_tau < 1.5
+    assert 0.2 < found.evidence_tau < 1.5
     assert [one.n for one in found.below] == sorted(one.n for one in found.below)
     assert found.below[-1].n == found.above[0].n == 4000
     edge = next(one for one in found.below if one.at == found.unsure_above)
     assert edge.leaks.high is not None
     assert edge.leaks.high <= 0.05
     assert edge.nearest <= 0.05
-    assert found.saved == edge.n + next(one.n for one in found.above if one.at == found.rules_tau)
+    assert found.saved == edge.n + next(one.n for one in found.above if one.at == found.evidence_tau)
     assert found.note is None
 
 
@@ -52,7 +52,7 @@ def test_a_proposal_is_wrong_no_more_often_than_it_says() -> None:
 
 def test_few_decisions_support_nothing_and_say_what_would() -> None:
     few = calibrate_on_reviews(drawn(19, np.random.default_rng(3)))["medical"]
-    assert (few.unsure_above, few.rules_tau, few.below) == (None, None, ())
+    assert (few.unsure_above, few.evidence_tau, few.below) == (None, None, ())
     assert "19 decisions" in str(few.note)
     some = calibrate_on_reviews(drawn(60, np.random.default_rng(3)))["medical"]
     assert some.unsure_above is None

@@ -10,11 +10,11 @@ from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
 from discreet.guard.sentences import OTHER, read_sentences, sentences_alone, told_apart
+from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.lexicon import person_words
-from discreet.guard.text.evidence.mentions import Attribute
-from discreet.guard.text.evidence.referents import find_referents
+from discreet.guard.text.lexicon import person_words
 from discreet.guard.text.reader import Seen, packaged
+from discreet.guard.text.referents import find_referents
 
 ADVICE = " You should bring a list of questions to the next review; none is too small to be asked."
 FROM = "Now, the person comes from Vellagrove."

@@ -149,13 +149,13 @@ def test_what_is_said_at_start() -> None:
 def test_thresholds_that_reviews_proposed_are_the_guards() -> None:
     unsure = "She is a nurse from Tulsa, where she has worked for a decade."
     plain, settings = Guard("medical"), Settings.read(None, **{
-        **ONE, "guards": {"medical": {"domain": "medical", "rules_tau": 9.5, "unsure_above": -40.0}}})
+        **ONE, "guards": {"medical": {"domain": "medical", "evidence_tau": 9.5, "unsure_above": -40.0}}})
     guard = settings.guards["medical"].load()
-    assert (guard.rules_tau, guard.tau, guard.unsure_above("strict")) == (9.5, None, -40.0)
-    assert (plain.rules_tau, plain.unsure) == (plain.rules.threshold("conservative"), None)
+    assert (guard.evidence_tau, guard.tau, guard.unsure_above("strict")) == (9.5, None, -40.0)
+    assert (plain.evidence_tau, plain.unsure) == (plain.rules.threshold("conservative"), None)
     assert guard.check("Metformin lowers blood glucose.").action == "abstain"
     assert guard.check(unsure).action == "abstain"
     assert "thresholds of its own" in presets.rates(guard)
     only = Settings.read(None, **{**ONE, "guards": {"medical": {"domain": "medical", "unsure_above": 3.0}}})
-    assert only.guards["medical"].load().rules_tau == plain.rules_tau
+    assert only.guards["medical"].load().evidence_tau == plain.evidence_tau
     assert "thresholds of its own" in presets.rates(only.guards["medical"].load())

@@ -4,11 +4,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from discreet.guard.text.evidence.taggers.age import value_of
 
 from discreet.core.unicode import prepare
 from discreet.guard.domains import builtin_domains, load_domain
 from discreet.guard.text.direct.detect import find_direct
-from discreet.guard.text.evidence.taggers.age import value_of
 from discreet.synth.campaign import RETRIES
 from discreet.synth.grammar import CLOSE, OPEN, Cluster, in_words, ordinal, without_marks
 from discreet.synth.records import (

@@ -9,9 +9,9 @@ import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.guard.domains import builtin_domains, load_domain
+from discreet.guard.text import lexicon as gazetteers
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence import lexicon as gazetteers
-from discreet.guard.text.evidence.lexicon import matcher, singular
+from discreet.guard.text.lexicon import matcher, singular
 from discreet.synth.records import FRAMINGS, REGISTERS, SHARED, SUBTYPES, Spec, read_data
 from discreet.synth.writer import (
     IMPLICIT,

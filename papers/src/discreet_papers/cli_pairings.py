@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import discreet
-from discreet.cli.options import About, Encoders, NoReader, Seed, argument, names_of, option, policy_of
+from discreet.cli.options import About, Encoders, Seed, argument, names_of, option, policy_of
 from discreet.cli.output import RunOutput
 from discreet.core.errors import UsageError
 from discreet.core.folders import check_target
@@ -19,7 +19,7 @@ def pairings(
     domain: About,
     configurations: Annotated[str | None, option(
         "C", "Some of gmm-v3, gmm-v4, ocsvm-v3, ocsvm-v4, rff-v3, rff-v4, default; all if not given.")] = None,
-    no_reader: NoReader = False, encoders: Encoders = None,
+    encoders: Encoders = None,
     save: Annotated[Path | None, option("DIR", "Keep the default guard.")] = None,
     seed: Seed = 42, output: RunOutput,
 ) -> None:
@@ -36,16 +36,15 @@ def pairings(
         check_target(save, lib.artifact.MANIFEST)
     policy = policy_of(domain, None, None)
     run = output.open_run()
-    reader = lib.reading.READER and not no_reader
-    encoders = encoders or ("reader" if reader else "embedded")
+    encoders = encoders or "reader"
     built = lib.presets.build_encoders(encoders, domain=policy.domain, cache=lib.presets.default_cache())
-    made = room.read_partitions(partitions, policy, built, seed=seed, quiet=output.quiet, reader=reader)
+    made = room.read_partitions(partitions, policy, built, seed=seed, quiet=output.quiet)
     detectors, duals = room.fit_configurations(made, names, seed=seed)
     found = room.evaluate_pairings(made, detectors)
     components = {name: dual.components_ for name, dual in duals.items() if dual.components_ is not None}
     counts = made.corpus.corpus.counts
     record = {"kind": "reproduce pairings", "schema": 1, "domain": policy.domain.name, "point": policy.point,
-              "seed": seed, "reader": reader, "encoders": encoders, "counts": dict(counts), "components": components,
+              "seed": seed, "encoders": encoders, "counts": dict(counts), "components": components,
               "configurations": found}
     if save is not None:
         card = lib.fit.card_of(made.corpus, detectors[default], duals[default], seed=seed)

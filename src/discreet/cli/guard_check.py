@@ -147,4 +147,4 @@ def _record(summary: dict[str, Any], guard: discreet.Guard, origin: str | None) 
     policy = guard.policy
     return {"kind": "guard check", "schema": 1, "summary": summary, "provenance": {
         "policy": policy.label(), "domain": policy.domain.name, "audience": policy.audience, "point": guard.point,
-        "tau": guard.tau, "threshold": guard.rules_tau, "components": components, **found}}
+        "tau": guard.tau, "threshold": guard.evidence_tau, "components": components, **found}}

@@ -13,7 +13,6 @@ from discreet.cli.options import (
     Encoders,
     ForAudience,
     Judging,
-    NoReader,
     Seed,
     one_of,
     option,
@@ -40,19 +39,19 @@ def fit(
     out: Annotated[Path, option("DIR", "The guard's folder.")],
     borderline: Annotated[list[Path] | None, option(
         "F", "Texts in the voice of a leak without one; may be repeated.")] = None,
-    no_reader: NoReader = False, encoders: Encoders = None,
+    encoders: Encoders = None,
     encoded: Annotated[str, option("W", "What the encoders read: answer or question+answer.")] = "answer",
     cache: Annotated[Path | None, option("DIR", "Where exported encoders are kept.")] = None,
     density: Annotated[str, option("K", "ocsvm, gmm or rff: how typical a text is of each side.")] = "ocsvm",
-    gate: Annotated[str | None, option(
+    gate: Annotated[str, option(
         "G", "What a text must be unlike to be out of distribution: professional (broad professional text, by the "
-        "learned reader; the default) or fitted (the fitted texts of both sides, by the density).")] = None,
+        "learned reader) or fitted (the fitted texts of both sides, by the density).")] = "professional",
     features: Annotated[str, option(
         "K", "What the density reads: embedding, or typicality, which says where a text lies among those of each class "
         "(T3) and keeps the embeddings of all of them.")] = "embedding",
-    discriminator: Annotated[str | None, option(
+    discriminator: Annotated[str, option(
         "K", "What decides between safe and flag: density, evidence+logistic, features+logistic, both+logistic, mlp-v4 "
-        "or, but for --no-reader, odds+logistic; by default what did best, the last or the second.")] = None,
+        "or odds+logistic.")] = "odds+logistic",
     device: Annotated[str, option("D", "Where transformers encode the fit set: cpu, or cuda in batches.")] = "cpu",
     seed: Seed = 42, audience: ForAudience, costing: Costing, output: Output,
 ) -> None:
@@ -67,7 +66,7 @@ def fit(
         policy.domain, safe, unsafe, borderline, encoders=encoders, density=density, features=features,
         discriminator=discriminator, seed=seed, out=out, cache=cache, policy=policy,
         encoded=cast(Literal["answer"], encoded), costs=costing.costs(), quiet=output.quiet,
-        reader=False if no_reader else None, gate=gate, device=cast(Literal["cpu"], device))
+        gate=gate, device=cast(Literal["cpu"], device))
     output.show({"kind": "guard fit", "schema": 1, "decides": guard.detector.decides, "point": guard.point,
                  "tau": guard.tau, "card": guard.card}, when_quiet="nothing")
     if not (output.as_json or output.quiet):
@@ -98,7 +97,7 @@ def evaluate(
 
     def guard_of(name: str) -> discreet.Guard:
         own_guard = guard.is_fitted or name == own
-        return guard if own_guard else discreet.Guard(name, point=judging.point, reader=guard.reader)
+        return guard if own_guard else discreet.Guard(name, point=judging.point)
 
     run = output.open_run()
     result = lib.evaluate.evaluate(progress(rows, len(rows), quiet=output.quiet, label="answers judged"), guard_of, own)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import discreet
 from discreet.cli import library as lib
 from discreet.cli.guard_check import origin_of
-from discreet.cli.options import NoReader, Population, ShowText, argument, option
+from discreet.cli.options import Population, ShowText, argument, option
 from discreet.cli.output import Output
 from discreet.core.errors import UsageError
 from discreet.core.numbers import counted, printable
@@ -31,7 +31,7 @@ def meter(
     domain: Annotated[str, option(
         "D", "Whose facts are named as not counted: medical, finance, law, or the folder of a domain of your own."
         )] = "medical",
-    no_reader: NoReader = False, output: Output, show_text: ShowText = False,
+    output: Output, show_text: ShowText = False,
 ) -> None:
     """How many people fit what a text says of somebody: an estimate, with intervals that hold 80 and 95 in 100.
 
@@ -39,7 +39,7 @@ def meter(
     saying less would gain. Place is taken as independent of the rest. No text is printed unless --show-text is given.
     """
     origin = origin_of(text, source)
-    guard = discreet.Guard(domain, reader=False if no_reader else None).counting(population)
+    guard = discreet.Guard(domain).counting(population)
     everybody = guard.population
     answers = lib.answers.read_answers(origin) if origin is not None else lib.answers.AnswerStream(
         iter([lib.answers.answer_from_text(str(text))]), total=1)

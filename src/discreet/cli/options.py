@@ -56,16 +56,12 @@ def group(heading: str) -> Callable[[C], C]:
 DOMAINS = "medical, finance, law, or the folder of a domain of your own."
 """What --domain takes; a test keeps the names."""
 ENCODERS = ("reader, embedded, lexical, paper, a registered encoder such as hashed or evidence (with options: "
-            "hashed:dim=1024), a folder or a name on the hub; several with commas. By default reader, with --no-reader "
-            "embedded.")
+            "hashed:dim=1024), a folder or a name on the hub; several with commas. By default reader.")
 
 About = Annotated[str, option("D", "What the texts are about: " + DOMAINS)]
 AllowSplitGroups = Annotated[bool, flag(
     "Leave out groups that have records among members and non-members, instead of refusing the table.")]
 Encoders = Annotated[str | None, option("E", ENCODERS)]
-NoReader = Annotated[bool, option("", "Leave out the learned reader, which reads along by default: a third of the "
-                                  "time, and less is found in text of unknown sources. A fitted guard judges as it was "
-                                  "fitted.")]
 Engine = Annotated[str, option("E", "local (processes), inline or ray.")]
 Population = Annotated[Path | None, option(
     "F", "Count in this population, which 'discreet population fit' made, instead of the one that ships.")]
@@ -107,12 +103,12 @@ class Execution:
 
 @group("Guard")
 class ByGuard:
-    """A fitted guard, or the rules under the policy of a domain."""
+    """A fitted guard, or the one that ships, under the policy of a domain."""
 
     guard: Annotated[Path | None, option(
         "DIR", "The fitted guard in this folder, which 'discreet guard fit' made.")] = None
-    domain: Annotated[str | None, option("D", "The rules, under the policy of this domain: " + DOMAINS)] = None
-    no_reader: NoReader = False
+    domain: Annotated[str | None, option(
+        "D", "The guard that ships, under the policy of this domain: " + DOMAINS)] = None
 
     def load(self, *, audience: str | None = None, policy: Path | None = None, point: str | None = None,
              discriminator: str | None = None) -> discreet.Guard:
@@ -122,10 +118,9 @@ class ByGuard:
                 raise UsageError("there is no policy to judge by; expected --domain, --policy or --guard")
             if discriminator is not None:
                 raise UsageError("--discriminator belongs to a fitted guard; expected --guard DIR with it")
-            return discreet.Guard(policy_of(self.domain, audience, policy), point=point,
-                                  reader=False if self.no_reader else None)
+            return discreet.Guard(policy_of(self.domain, audience, policy), point=point)
         found = discreet.Guard.load(self.guard, policy=policy, audience=audience, point=point,
-                                   discriminator=discriminator, reader=False if self.no_reader else None)
+                                   discriminator=discriminator)
         fitted = found.policy.domain
         if self.domain is not None and (given := lib.domains.load_domain(self.domain)) != fitted:
             how = "with other files" if given.name == fitted.name else "the only one that it judges"

@@ -27,10 +27,10 @@ Prices = Mapping[str, Mapping[str, Estimate]]
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """One answer as the guard would judge it were every δ over τ and the evidence rules silent."""
+    """One answer as the guard would judge it were every δ over τ and evidence silent."""
 
     verdict: Verdict
-    rules: EvidenceScore | None
+    evidence: EvidenceScore | None
     leaks: bool
     document: str | None
     delta: float
@@ -39,8 +39,8 @@ class _Judged:
 
     def by_evidence(self, point: str) -> bool:
         """Whether the evidence flags it at an operating point, whatever τ is."""
-        tau = self.guard.rules.threshold(point)
-        return self.verdict.layer != "direct" and self.rules is not None and self.rules.flags(tau)
+        tau = self.guard.model.threshold(point)
+        return self.verdict.layer != "direct" and self.evidence is not None and self.evidence.flags(tau)
 
     def by_delta(self, point: str) -> bool:
         """Whether τ decides about it."""
@@ -54,9 +54,9 @@ class _Judged:
             return "flag"
         if not self.by_delta(point):
             return self.verdict.action
-        undecided = self.rules is not None and self.rules.logit > self.guard.unsure_above(point)
+        undecided = self.evidence is not None and self.evidence.logit > self.guard.unsure_above(point)
         if self.delta > tau:
-            return "flag" if undecided or not self.guard.detector.reader else "abstain"
+            return "flag" if undecided else "abstain"
         return "abstain" if undecided else "safe"
 
 
@@ -87,7 +87,7 @@ def calibrate(guard: Guard, rows: Iterable[LabelledAnswer], *, costs: Costs | No
     """Judge the labelled answers and say what each operating point costs. InputError without leaks, or nothing else."""
     detector = guard.detector
     # Without a second detector: τ says nothing about what it flags.
-    bare = Guard(guard.policy, detector=detector, point=guard.point, reader=guard.reader).at(-inf, rules_tau=inf)
+    bare = Guard(guard.policy, detector=detector, point=guard.point).at(-inf, evidence_tau=inf)
     judged = []
     for row in rows:
         leaks = leaks_in(row)
@@ -118,7 +118,7 @@ def with_points(guard: Guard, points: Mapping[str, float], note: Mapping[str, An
     detector = guard.detector
     changed = replace(detector, points={**detector.points, detector.decides: dict(points)})
     card = {**guard.card, "calibrated": dict(note)}
-    return Guard(guard.policy, detector=changed, point=guard.point, second=guard.second, card=card, reader=guard.reader)
+    return Guard(guard.policy, detector=changed, point=guard.point, second=guard.second, card=card)
 
 
 def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) -> dict[str, float] | None:

@@ -25,7 +25,7 @@ from discreet.core.records import Answer, Evidence, Subject, Verdict
 from discreet.guard.decide import OverTurns
 from discreet.guard.judgement import answer_of
 from discreet.guard.reading import Reading
-from discreet.guard.score import Combined, EvidenceScore, Shown, probability, score, score_evidence
+from discreet.guard.score import EvidenceScore, Shown, probability, score
 from discreet.guard.sentences import (
     OTHER,
     begins,
@@ -35,10 +35,9 @@ from discreet.guard.sentences import (
     sex_of,
     told_apart,
 )
-from discreet.guard.text.evidence.learned import facts_words
-from discreet.guard.text.evidence.mentions import Attribute
-from discreet.guard.text.evidence.referents import Referent
+from discreet.guard.text.attributes import Attribute, facts_words
 from discreet.guard.text.facts import fact_words
+from discreet.guard.text.referents import Referent
 from discreet.guard.withheld import Withheld
 
 if TYPE_CHECKING:
@@ -55,13 +54,12 @@ Words = frozenset[bytes]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that went out: its class, hashes of the words of its value, how sure it is, when, and who found it."""
+    """A fact that went out: its class, hashes of the words of its value, how sure it is, and when."""
 
     kind: str
     words: Words = field(repr=False)
     weak: bool
     probability: float
-    ruled: bool
     at: float
 
 
@@ -200,12 +198,10 @@ def _linked(guard: Guard, told: Told, read: Reading, now: float) -> list[_Linked
     taken: set[str] = set()
     for members in groups.values():
         where, subject = min(a.start for a in members), members[0].subject
-        ruled = [b.person for a in members for b in read.ruled if b.kind == a.kind and b.start < a.end and
-                 a.start < b.end and b.subject == subject]
         mine = [r for r in referents if r.subject == subject]
-        # As the rules bind it; else whoever was named last before it, or behind it in its sentence.
+        # Whoever was named last before it, or behind it in its sentence.
         end = next((s.place[1] for s in alone if s.place[0] <= members[0].start < s.place[1]), len(answer.answer))
-        near = ([r for r in mine if r.person in ruled] or [r for r in mine if at[id(r)][1] <= members[0].start][-1:]
+        near = ([r for r in mine if at[id(r)][1] <= members[0].start][-1:]
                 or [r for r in mine if at[id(r)][0] < end])
         one = near[0] if near else None
         if one is not None:
@@ -239,14 +235,14 @@ def _linked(guard: Guard, told: Told, read: Reading, now: float) -> list[_Linked
         known = told.persons[place] if place >= 0 else Known(subject)
         used.add(place)
         new = tuple(f for f, _ in facts if not any(_equal(f, old) for old in known.facts))
-        evidence = tuple(a.evidence() for f, a in facts if a is not None)
+        evidence = tuple(a.evidence() for _, a in facts)
         kept = tuple(old if not any(_equal(f, old) for f, _ in facts) else replace(old, at=now) for old in known.facts)
         found.append(_Linked(place, replace(known, sex=known.sex or sex, facts=(*kept, *new)), known.facts, new,
                              evidence))
     return found
 
 
-def _same(told: Told, subject: Subject, sex: str | None, facts: Sequence[tuple[Fact, Attribute | None]],
+def _same(told: Told, subject: Subject, sex: str | None, facts: Sequence[tuple[Fact, Attribute]],
           used: set[int]) -> int:
     """Whom an answer goes on about: the one last spoken of who can be meant; -1 where there is nobody."""
     ages = [f.words for f, _ in facts if f.kind == "age" and not f.weak]
@@ -262,28 +258,22 @@ def _same(told: Told, subject: Subject, sex: str | None, facts: Sequence[tuple[F
 
 
 def _facts(told: Told, read: Reading, members: Sequence[Attribute], now: float
-           ) -> list[tuple[Fact, Attribute | None]]:
-    """What counts of these attributes and the user had not said; each fact once as it is read, and once by the rules
-    where these find it too."""
-    found: list[tuple[Fact, Attribute | None]] = []
+           ) -> list[tuple[Fact, Attribute]]:
+    """What counts of these attributes and the user had not said, each fact once."""
+    found: list[tuple[Fact, Attribute]] = []
     dated = any(a.kind == "age" and _DIGIT.search(a.value) for a in members)
     known = frozenset(told.said)
     for a in members:
         if a.kind == "sex" or (a.kind == "age" and dated and not _DIGIT.search(a.value)):
             continue
         words = told.hashed(facts_words(a.value))
-        shown = read.answer.answer[a.start : a.end]  # The value of a rule is canonical.
+        shown = read.answer.answer[a.start : a.end]  # The value of a term is canonical.
         forms = [told.hashed(fact_words(text)) for text in (a.value, shown)]
         if any(_said(form, known, part=a.kind == OTHER) for form in forms):
             continue
-        pairs: list[tuple[Fact, Attribute | None]] = [
-            (Fact(a.kind, words, a.weak, a.probability, False, now), a)]
-        rule = next((b for b in read.ruled if b.kind == a.kind and b.start < a.end and a.start < b.end), None)
-        if rule is not None:
-            pairs.append((Fact(a.kind, told.hashed(facts_words(rule.value)), rule.weak, 1.0, True, now), None))
-        for fact, where in pairs:
-            if not any(_equal(fact, other) for other, _ in found):
-                found.append((fact, where))
+        fact = Fact(a.kind, words, a.weak, a.probability, now)
+        if not any(_equal(fact, other) for other, _ in found):
+            found.append((fact, a))
     return found
 
 
@@ -296,8 +286,7 @@ def _said(words: Words, known: Words, *, part: bool) -> bool:
 
 def _equal(a: Fact, b: Fact) -> bool:
     """One fact told again, in part or as another class."""
-    return a.ruled == b.ruled and (a.words <= b.words or b.words <= a.words or
-                                   (a.kind == b.kind == OTHER and _half(a.words, b.words)))
+    return a.words <= b.words or b.words <= a.words or (a.kind == b.kind == OTHER and _half(a.words, b.words))
 
 
 def _half(a: Words, b: Words) -> bool:
@@ -311,15 +300,15 @@ def _closing(guard: Guard, one: _Linked) -> OverTurns | None:
     if not one.new or not one.before:
         return None
     whole = _score(guard, one.known)
-    shown = [f for f in one.known.facts if not f.ruled]
-    earlier = len({(f.kind, f.words) for f in one.before if not f.ruled})
+    earlier = len({(f.kind, f.words) for f in one.before})
     # What is only seen weakly in this turn, as one fact told again in other words may be, is not enough for a flag.
     certain = not all(f.weak for f in one.new)
     named = _score(guard, replace(one.known, facts=tuple(f for f in one.known.facts if f.kind != OTHER)))
-    flags = certain and named.flags(guard.rules_tau, guard.rules.counted_above(guard.point))
+    flags = certain and named.flags(guard.evidence_tau, guard.model.counted_above(guard.point))
     if flags or (whole.cluster and whole.logit > guard.unsure_above(guard.point)):
         kinds = tuple(sorted({f.kind for f in one.known.facts}))
-        return OverTurns(flags, one.known.subject, len(shown), kinds, earlier, probability(whole.logit), one.evidence)
+        return OverTurns(flags, one.known.subject, len(one.known.facts), kinds, earlier, probability(whole.logit),
+                         one.evidence)
     return None
 
 
@@ -327,12 +316,9 @@ def _score(guard: Guard, known: Known) -> EvidenceScore:
     """The score of everything that was told of one person, as if it stood in one answer."""
     # A fact without a class is worth what one of a class is.
     kinds = [guard.policy.counted[0] if f.kind == OTHER else f.kind for f in known.facts]
-    facts = [Attribute(kind, " ".join(sorted(w.hex() for w in f.words)), known.subject, "known", k, k + 1, "", f.weak,
-                       f.probability) for k, (f, kind) in enumerate(zip(known.facts, kinds, strict=True))]
-    read = tuple(a for a, f in zip(facts, known.facts, strict=True) if not f.ruled)
-    if isinstance(guard.rules, Combined):
-        return score(Shown(read), guard.policy, guard.rules)
-    return score_evidence(read, guard.policy, guard.rules)
+    read = tuple(Attribute(kind, " ".join(sorted(w.hex() for w in f.words)), known.subject, "known", k, k + 1, "",
+                           f.weak, f.probability) for k, (f, kind) in enumerate(zip(known.facts, kinds, strict=True)))
+    return score(Shown(read), guard.policy, guard.model)
 
 
 def _remembered(told: Told, linked: Sequence[_Linked]) -> Told:

@@ -18,7 +18,7 @@ from discreet.core.records import PERSONS, Action, Cause, Evidence, Layer, Reaso
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Finding, Reading
 from discreet.guard.score import EvidenceScore, probability
-from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.attributes import Attribute
 
 if TYPE_CHECKING:
     from discreet.guard.population.people import Measured
@@ -27,15 +27,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """What an operating point asks for: evidence flags above the log-odds `flags` where the reader's count is above
-    `counted`, and is unsure above `unsure`; δ of a fitted layer 2 flags above `tau`. `agrees`: a flag by δ needs
-    evidence that is at least unsure, as where layer 2 was fitted with the learned reader."""
+    `counted`, and is unsure above `unsure`; δ of a fitted layer 2 flags above `tau` what evidence is unsure of."""
 
     point: str
     flags: float
     counted: float
     unsure: float
     tau: float | None = None
-    agrees: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +114,7 @@ def _unless_safe(safe: Verdict, reading: Reading, policy: Policy, found: Evidenc
     suppressed = suppressed_by_subject(reading.attributes, policy)
     if suppressed is not None:
         return held or _as("safe", Reason("suppressed", detail=suppressed))
-    if at.agrees and not unsure:
+    if not unsure:
         return _as("abstain", _of_evidence("disagree", found, at, policy))
     return _as("flag", _of_evidence("density", found, at, policy), "contextual")
 
@@ -154,7 +152,7 @@ def _probed(safe: Verdict, reading: Reading, policy: Policy, action: Action) -> 
         return {}
     reason = Reason("probe", probe.kinds, probe.subject, len(probe.kinds), needed=policy.cluster,
                     detail="a direct identifier" if probe.named else "")
-    where = tuple(Evidence("answer_to_probe", probe.subject, start, end) for start, end in probe.clauses)
+    where = (Evidence("answer_to_probe", probe.subject, 0, len(reading.answer.answer)),)
     layer: Layer | None = "contextual" if action == "flag" else None
     return _as(action, reason, layer, evidence=safe.evidence + where, score=1.0 if action == "flag" else safe.score)
 

@@ -33,7 +33,6 @@ from discreet.guard.density.professional import weights
 from discreet.guard.domains import DomainLike, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
-from discreet.guard.reading import READER
 from discreet.guard.score import odds
 from discreet.inputs.encode.base import Encoder
 from discreet.inputs.encode.fusion import Fusion
@@ -42,9 +41,8 @@ from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, share_estimate
 
 UNIT = "text"
 EVERY = tuple(DISCRIMINATORS)
-DEFAULT_DISCRIMINATOR, READER_DISCRIMINATOR = "evidence+logistic", "odds+logistic"
-"""What decides between safe and flag, without and with the learned reader: what did best on real text at matched review
-load, and what did on unseen writers (`docs/results/guard.md`)."""
+DEFAULT_DISCRIMINATOR = "odds+logistic"
+"""What decides between safe and flag: what did best on unseen writers (`docs/results/guard.md`)."""
 STORED = {"embedding": "support vectors", "typicality": "neighbours, all rows of the fit set,"}
 DEFAULT_DENSITY = "ocsvm"
 """The paper's T3+OCSVM (V-B)."""
@@ -53,8 +51,7 @@ DEFAULT_DENSITY = "ocsvm"
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedCorpus:
     """A corpus as rows: of the fit set `features` (n, dim) and `evidence` (n, k), float32, a row a text, and `odds`
-    (n, 3) where the learned reader read along, under the policy `counted`; of the calibration and the evaluation set
-    what is `held`."""
+    (n, 2) under the policy of the corpus; of the calibration and the evaluation set what is `held`."""
 
     corpus: Corpus
     encoded: Encoded
@@ -63,12 +60,7 @@ class EncodedCorpus:
     features: NDArray[np.float32] = field(repr=False)
     evidence: NDArray[np.float32] = field(repr=False)
     held: Mapping[Part, Rows] = field(repr=False)
-    odds: FloatArray | None = field(default=None, repr=False)
-
-    @property
-    def counted(self) -> Policy | None:
-        """The policy under which the learned reader's attributes count; None where it did not read."""
-        return None if self.odds is None else self.corpus.policy
+    odds: FloatArray = field(repr=False)
 
     def kinds(self, part: Part) -> NDArray[np.str_]:
         """ "safe", "unsafe" or "borderline" of each text of a set."""
@@ -77,10 +69,10 @@ class EncodedCorpus:
 
 def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts | None = None, *,
               encoders: str | Sequence[Encoder] | None = None, density: str = DEFAULT_DENSITY,
-              features: str = "embedding", discriminator: str | None = None, seed: int = 42,
+              features: str = "embedding", discriminator: str = DEFAULT_DISCRIMINATOR, seed: int = 42,
               out: Path | str | None = None, cache: Path | str | None = None, policy: Policy | None = None,
               encoded: Encoded = "answer", costs: Costs | None = None, quiet: bool = True,
-              reader: bool | None = None, gate: str | None = None, device: Device = "cpu") -> Guard:
+              gate: str = "professional", device: Device = "cpu") -> Guard:
     """Fit a guard on texts of both sides.
 
     InputError, UsageError or MissingExtraError for files that cannot be read, too few texts of a side, an impossible
@@ -96,50 +88,40 @@ def fit_guard(domain: DomainLike, safe: Texts, unsafe: Texts, borderline: Texts 
         so have mappings, whose `id` may be left out. The safe side of the density is safe + borderline (the paper's
         v4; without borderline texts its v3).
     encoders : str or sequence of Encoder, optional
-        See `inputs.encode.presets`; by default "reader" with the learned reader, "embedded" without it.
+        See `inputs.encode.presets`; by default "reader".
     density : str
         A name in the registry of densities, "ocsvm", "gmm" or "rff".
     features : {"embedding", "typicality"}
         What the density reads: embeddings, or where they lie among those of each class, encoder by encoder
         (`typicality.py`); the folder then holds the embeddings of all texts of the fit set.
-    discriminator : str, optional
-        Whose δ decides between safe and flag: "density", or one of `DISCRIMINATORS`, by default
-        `READER_DISCRIMINATOR` with the learned reader, `DEFAULT_DISCRIMINATOR` without it. All are fitted and saved.
+    discriminator : str
+        Whose δ decides between safe and flag: "density", or one of `DISCRIMINATORS`. All are fitted and saved.
     out, cache : path, optional
         Where the guard is saved; where exported encoders are kept (by default the user's cache folder).
     encoded : {"answer", "question+answer"}
         What the encoders of pieces read.
     costs : Costs, optional
         Adds the operating point "costs".
-    reader : bool, optional
-        Whether the learned reader reads along, here and whenever the guard judges; by default as in `Guard`.
-    gate : {"professional", "fitted"}, optional
-        What an answer must be unlike to be out of distribution: broad professional text, by the reader's vectors (the
-        default with the reader, and only with it), or the fitted texts of both sides, by the density (paper V-D).
+    gate : {"professional", "fitted"}
+        What an answer must be unlike to be out of distribution: broad professional text, by the reader's vectors, or
+        the fitted texts of both sides, by the density (paper V-D).
     device : {"cpu", "cuda"}
         Where transformers encode the fit set: on a GPU in batches, with onnxruntime-gpu. Whatever is calibrated,
         evaluated and judged is encoded text by text on the CPU, so that a score does not depend on what came with it.
     """
-    reader = READER if reader is None else reader
-    gate = gate or ("professional" if reader else "fitted")
-    discriminator = discriminator or (READER_DISCRIMINATOR if reader else DEFAULT_DISCRIMINATOR)
     for name, chosen, known in (("discriminator", discriminator, (DENSITY, *EVERY)), ("density", density, densities),
                                 ("features", features, FEATURES), ("encoded", encoded, ENCODED),
                                 ("gate", gate, GATES),
                                 ("device", device, get_args(Device))):
         if chosen not in tuple(known):
             raise UsageError(f"--{name} {chosen!r}: expected one of {', '.join(known)}")
-    if not reader and (gate == "professional" or discriminator == READER_DISCRIMINATOR):
-        raise UsageError(f"--gate {gate} with --discriminator {discriminator}: both the gate 'professional' and "
-                         f"{READER_DISCRIMINATOR!r} need what the learned reader sees; drop --no-reader")
     domain = load_domain(domain)
     policy = policy or Policy.of(domain)
     if policy.domain != domain:
         raise UsageError(f"--domain is {domain.name!r}, but the policy is for {policy.domain.name!r}; expected the "
                          "same domain")
-    corpus = read_corpus(policy, safe, unsafe, () if borderline is None else borderline, seed=seed, quiet=quiet,
-                         reader=reader)
-    encoders = ("reader" if reader else "embedded") if encoders is None else encoders
+    corpus = read_corpus(policy, safe, unsafe, () if borderline is None else borderline, seed=seed, quiet=quiet)
+    encoders = "reader" if encoders is None else encoders
     if isinstance(encoders, str):
         encoders = build_encoders(encoders, domain=domain, cache=Path(cache) if cache else default_cache())
     rows = encode_corpus(corpus, encoders, encoded, device)
@@ -161,21 +143,20 @@ def encode_corpus(corpus: Corpus, encoders: Sequence[Encoder], encoded: Encoded 
     """
     reader = EvidenceEncoder(corpus.policy.domain)
     _, reads = corpus.of("fit")
-    counted = corpus.policy if all(read.seen is not None for read in corpus.reads) else None
     readings = [detected_in(read) for read in reads]
     texts = [text_of(read, encoded) for read in reads]
-    seen = None if counted is None else np.array([odds(read, counted) for read in reads], dtype=np.float64)
+    seen = np.array([odds(read, corpus.policy) for read in reads], dtype=np.float64)
     fusion, features = Fusion.fit_encode(encoders, texts, readings=readings, device=device)
     held: dict[Part, Rows] = {}
     for part in PARTS[1:]:
         _, reads = corpus.of(part)
-        held[part] = rows_of(fusion, reader, reads, encoded, counted)
+        held[part] = rows_of(fusion, reader, reads, encoded, corpus.policy)
     return EncodedCorpus(corpus, encoded, fusion, reader, features, reader.rows(readings), held, seen)
 
 
 def fit_detector(rows: EncodedCorpus, dual: DualDensity, *, decides: str | None = None,
                  kinds: Sequence[str] | None = None, borderline: bool = True, seed: int = 42,
-                 costs: Costs | None = None, percentile: float = THETA_PERCENTILE, gate: Gate | None = None
+                 costs: Costs | None = None, percentile: float = THETA_PERCENTILE, gate: Gate = "professional"
                  ) -> Detector:
     """Densities and discriminators on the fit set, thresholds on the calibration set.
 
@@ -184,9 +165,8 @@ def fit_detector(rows: EncodedCorpus, dual: DualDensity, *, decides: str | None 
     the safe side, of fit and calibration (v3). θ stands at `percentile` of each side's calibration scores, τ of every
     discriminator comes from what the gate keeps.
     """
-    read = rows.counted is not None
-    kinds = [k for k in EVERY if read or k != READER_DISCRIMINATOR] if kinds is None else kinds
-    decides = decides or (READER_DISCRIMINATOR if read else DEFAULT_DISCRIMINATOR)
+    kinds = EVERY if kinds is None else kinds
+    decides = decides or DEFAULT_DISCRIMINATOR
     wanted = ["safe", "unsafe", *(["borderline"] if borderline else [])]
     among = np.isin(rows.kinds("fit"), wanted)
     labels = (rows.kinds("fit")[among] == "unsafe").astype(np.int64)
@@ -197,7 +177,7 @@ def fit_detector(rows: EncodedCorpus, dual: DualDensity, *, decides: str | None 
         x = given(DISCRIMINATORS[kind].reads, rows.features, rows.evidence, rows.odds)
         found[kind] = DISCRIMINATORS[kind].fit(x[among], labels, rng=draws[EVERY.index(kind)])
     bare = Detector(rows.corpus.policy.domain, rows.encoded, rows.fusion, rows.reader, dual.fitted_, found, decides,
-                    gate=gate or ("professional" if read else "fitted"), counted=rows.counted)
+                    rows.corpus.policy, gate=gate)
     of, held = rows.kinds("calibration"), rows.held["calibration"]
     unsafe = of == "unsafe"
     safe = np.isin(of, wanted) & ~unsafe
@@ -233,7 +213,7 @@ def card_of(rows: EncodedCorpus, detector: Detector, dual: DualDensity, *, seed:
     sweep = None if dual.sweep_ is None else {f"{nu:g}": auroc for nu, auroc in dual.sweep_.mean.items()}
     card: dict[str, Any] = plain({
         "discreet": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds"), "seed": seed,
-        "policy": corpus.policy.label(), "reader": weights() if detector.reader else None, "gate": detector.gate,
+        "policy": corpus.policy.label(), "reader": weights(), "gate": detector.gate,
         "data": data, "counts": corpus.counts,
         "sets": {"shares": list(SHARES), "theta_percentile": THETA_PERCENTILE}, "encoders": encoders,
         "density": {"kind": dual.density, "features": dual.features, "scale": dual.scale, "nu": dual.nu_,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Verdict
-from discreet.guard.asked import Records
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.domains import DomainLike
 from discreet.guard.judgement import Judgement, Scored, answer_of
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import READER, Finding, Reading, findings_of, identifies, read_answer
-from discreet.guard.score import Combined, combined, fitted, score, score_evidence
+from discreet.guard.probes import Records
+from discreet.guard.reading import Finding, Reading, findings_of, identifies, read_answer
+from discreet.guard.score import combined, score
 from discreet.guard.text.doc import Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.record import Alone, Read, shared
@@ -39,7 +39,8 @@ _SAME = 3
 
 
 class Guard:
-    """Judges answers under a policy: by rules alone, or with a fitted layer 2; see `Verdict` for what it returns.
+    """Judges answers under a policy: by what is read of them, and with a fitted layer 2 where there is one; see
+    `Verdict` for what it returns.
 
     UsageError for an unknown domain, audience or point, or a detector of another domain.
 
@@ -50,18 +51,14 @@ class Guard:
     audience : str, optional
         Whom the answers are for, as the policy of the domain names them; not with a `Policy`, which is for one.
     point : {"conservative", "balanced", "strict", "costs"}, optional
-        Operating point; the policy's own by default. Flag iff the log-odds of the rules, or δ of layer 2, exceed their
-        thresholds of that point. "costs", where a fitted guard has it, leaves the rules at conservative.
+        Operating point; the policy's own by default. Flag iff the log-odds of evidence, or δ of layer 2, exceed their
+        thresholds of that point. "costs", where a fitted guard has it, leaves evidence at conservative.
     detector : Detector, optional
         A fitted layer 2, of the domain of the policy; `fit_guard` makes one.
     second : callable, optional
         Asked about every answer that the guard abstains on; its action stands, `failed` where it breaks.
     card : mapping, optional
         What the guard was fitted on, with figures.
-    reader : bool, optional
-        Whether the learned reader reads along with the rules (`docs/reader.md`), as it does by default: it finds more
-        in text of unknown sources, its score is calibrated, and what it is not sure of is an abstention. With a
-        detector by default as that was fitted; UsageError where that needs the reader and this is False.
 
     Examples
     --------
@@ -72,7 +69,7 @@ class Guard:
 
     def __init__(self, policy: Policy | DomainLike, *, audience: str | None = None, point: str | None = None,
                  detector: Detector | None = None, second: Second | None = None,
-                 card: Mapping[str, Any] | None = None, reader: bool | None = None) -> None:
+                 card: Mapping[str, Any] | None = None) -> None:
         if not isinstance(policy, Policy):
             policy = Policy.of(policy, audience)
         elif audience not in (None, policy.audience):
@@ -81,17 +78,13 @@ class Guard:
         if detector is not None and policy.domain != detector.domain:
             raise UsageError(f"the guard was fitted for {detector.domain.name!r}, but the policy is for "
                              f"{policy.domain.name!r}; expected the same domain")
-        if reader is None:
-            reader = READER if detector is None else detector.reader
-        if detector is not None and detector.reader and not reader:
-            raise UsageError("reader is False, but the guard was fitted with the learned reader; expected True")
         self.policy, self.second, self.card = policy, second, dict(card or {})
         self._detector = detector
-        self.reader, self.rules = reader, combined() if reader else fitted()
+        self.model = combined()
         self.point = point or policy.point
         if detector is None and self.point not in POINTS:
             raise UsageError(f"unknown operating point {self.point!r}: expected one of {', '.join(POINTS)}")
-        self.rules_tau = self.rules.threshold(self.point)
+        self.evidence_tau = self.model.threshold(self.point)
         self.tau = None if detector is None else detector.tau(self.point)
         self.unsure: float | None = None
         self._label = policy.label()
@@ -112,35 +105,33 @@ class Guard:
     def detector(self) -> Detector:
         """The fitted layer 2. Raises UsageError where the guard was not fitted."""
         if self._detector is None:
-            raise UsageError("the guard was not fitted: it judges by rules alone; fit_guard makes one with a layer 2")
+            raise UsageError("the guard was not fitted: it judges by evidence alone; fit_guard makes one with layer 2")
         return self._detector
 
     def unsure_above(self, point: str) -> float:
         """The log-odds of evidence above which an answer that nothing flags is an abstention. Raises DetectorError."""
         if self.unsure is not None:
             return self.unsure
-        rules = self.rules.unsure_above(point)
-        return rules if self._detector is None else max(rules, self._detector.unsure_above(point))
+        unsure = self.model.unsure_above(point)
+        return unsure if self._detector is None else max(unsure, self._detector.unsure_above(point))
 
     @classmethod
     def load(cls, folder: Path | str, *, policy: Policy | Path | None = None, audience: str | None = None,
-             point: str | None = None, discriminator: str | None = None, second: Second | None = None,
-             reader: bool | None = None) -> Guard:
+             point: str | None = None, discriminator: str | None = None, second: Second | None = None) -> Guard:
         """The fitted guard that was saved in a folder.
 
         `policy` is a policy, or the file of one for `audience`; by default the one that the guard was fitted under, or
         with `audience` that of its domain. `discriminator` says which δ decides. InputError where the folder is
         missing, truncated, changed or of another version, UsageError for an unknown point, audience or discriminator.
         """
-        from discreet.guard.density.artifact import load_detector  # numpy, which the rules alone do not need
+        from discreet.guard.density.artifact import load_detector  # A guard without layer 2 needs none of it.
 
         detector, fitted_under, card = load_detector(Path(folder))
         if isinstance(policy, Path):
             policy = Policy.load(policy, audience, detector.domain)
         elif policy is None:
             policy = fitted_under if audience is None else Policy.of(detector.domain, audience)
-        return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card,
-                   reader=reader)
+        return cls(policy, point=point, detector=detector.deciding(discriminator), second=second, card=card)
 
     def save(self, folder: Path | str) -> None:
         """Write a fitted guard with its policy, whole or not at all. UsageError where it cannot, or was not fitted."""
@@ -148,17 +139,17 @@ class Guard:
 
         save_detector(Path(folder), self.detector, self.policy, self.card)
 
-    def at(self, tau: float | None = None, rules_tau: float | None = None, unsure: float | None = None) -> Guard:
+    def at(self, tau: float | None = None, evidence_tau: float | None = None, unsure: float | None = None) -> Guard:
         """The same guard with other thresholds, those that are given: of δ, and of the log-odds of evidence.
 
-        Above `rules_tau` evidence flags; above `unsure` an answer that nothing flags is an abstention. UsageError for
-        `tau` where the guard was not fitted.
+        Above `evidence_tau` evidence flags; above `unsure` an answer that nothing flags is an abstention. UsageError
+        for `tau` where the guard was not fitted.
         """
         if tau is not None:
             self.detector  # noqa: B018 - raises where there is none
         other = copy(self)
         other.tau = self.tau if tau is None else tau
-        other.rules_tau = self.rules_tau if rules_tau is None else rules_tau
+        other.evidence_tau = self.evidence_tau if evidence_tau is None else evidence_tau
         other.unsure = self.unsure if unsure is None else unsure
         return other
 
@@ -250,12 +241,12 @@ class Guard:
     def _alone(self, request: Request, others: Sequence[str]) -> Alone | None:
         """What the user tells; None where three facts of it stand in one other text, or where one describes anybody."""
         docs = request.docs
-        said = (Read.of(docs[text], self.policy.domain, reader=self.reader) for text in request.of("user"))
+        said = (Read.of(docs[text], self.policy.domain) for text in request.of("user"))
         facts = {fact for read in said for fact in read.facts(self.policy.counted)}
         if any(shared(facts, text) >= _SAME for text in others):
             return None
-        # Where rules find nobody at all in a text, its words are a rule's or a page's: such texts are read last.
-        told = Records(others, self.policy, docs).texts
+        # Where nobody at all is read in a text, its words are a rule's or a page's: such texts are judged last.
+        told = Records(others, self.policy, docs).describing
         if any(self._describes(text, docs) for text in sorted(others, key=lambda text: (text not in told, len(text)))):
             return None
         return Alone(frozenset(kind for kind, _ in facts), frozenset(w for text in told for w in fact_words(text)))
@@ -267,16 +258,15 @@ class Guard:
         return self._verdict(self._scored(Answer("", text), docs)).action != "safe"
 
     def _scored(self, answer: Answer, docs: Docs, alone: Alone | None = None) -> Scored:
-        reading = read_answer(answer, self.policy, reader=self.reader, alone=alone, docs=docs)
-        found = (score(reading, self.policy, self.rules) if isinstance(self.rules, Combined)
-                 else score_evidence(reading.attributes, self.policy, self.rules))
+        reading = read_answer(answer, self.policy, alone=alone, docs=docs)
+        found = score(reading, self.policy, self.model)
         findings = findings_of(reading, self.policy)
         layer2 = None if self._detector is None else Layer2(*self._detector.score_answer(reading))
         return Scored(reading, found, findings, layer2, self._count(reading, findings) if self.counts_people else ())
 
     def _verdict(self, scored: Scored, over_turns: OverTurns | None = None) -> Verdict:
-        at = Thresholds(self.point, self.rules_tau, self.rules.counted_above(self.point), self.unsure_above(self.point),
-                        self.tau, self.is_fitted and self.detector.reader)
+        at = Thresholds(self.point, self.evidence_tau, self.model.counted_above(self.point),
+                        self.unsure_above(self.point), self.tau)
         return decide(scored.reading, self.policy, self._label, scored.evidence, at, findings=scored.findings,
                       layer2=scored.layer2, people=scored.people, over_turns=over_turns)
 

@@ -161,7 +161,7 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     if not isinstance(of, list) or any(one not in PERSONS[1:] for one in of):
         raise PolicyError(f"{place}: private_facts_of must be a list of some of {', '.join(PERSONS[1:])}; got {of!r}")
     said: Any = data.get("counts", data.get("rule", "identifying"))
-    classes = (*domain.shared, *domain.own, *(one for one in ALWAYS if one != "person"))
+    classes = (*domain.shared, *domain.own, *ALWAYS)
     listed = isinstance(said, list) and said and all(one in classes for one in said)
     if not listed and not (isinstance(said, str) and said in RULES):
         raise PolicyError(f"{where}: counts must be {' or '.join(RULES)}, or a list of some of {', '.join(classes)}; "

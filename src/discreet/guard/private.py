@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from discreet.core.records import PERSONS, Subject
 from discreet.guard.policy import Policy
+from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import Fact, Read, facts_of, shared
@@ -60,5 +60,5 @@ def _tells(text: str, facts: Collection[Fact], policy: Policy) -> bool:
         return False
     if len(text) > _LONGEST:
         return True
-    private = Read.of(Doc(render(text)), policy.domain, reader=True).facts(policy.counted, ("third", "speaker"))
+    private = Read.of(Doc(render(text)), policy.domain).facts(policy.counted, ("third", "speaker"))
     return sum(any(shared([fact], " ".join(words)) for _, words in private) for fact in facts) >= policy.cluster

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,29 +17,27 @@ from typing import TYPE_CHECKING
 from discreet.core.records import PERSONS, Answer, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
+from discreet.guard.text import lexicon as lex
+from discreet.guard.text.attributes import Attribute, attributes_of
+from discreet.guard.text.cases import named_by_caption
 from discreet.guard.text.direct.detect import DirectSpan, direct_of
 from discreet.guard.text.doc import Doc, Docs
-from discreet.guard.text.evidence import lexicon as lex
-from discreet.guard.text.evidence.bind import find_evidence, named_by_caption
-from discreet.guard.text.evidence.learned import attributes_of, merged
-from discreet.guard.text.evidence.mentions import Attribute
-from discreet.guard.text.evidence.referents import Referent, find_referents
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.quotes import Quote, find_quotes
-from discreet.guard.text.reader import Seen, is_read_whole, packaged
-from discreet.guard.text.record import Alone
+from discreet.guard.text.reader import Seen
+from discreet.guard.text.record import Alone, seen_in
+from discreet.guard.text.referents import Referent, find_referents
 from discreet.guard.text.render import render, shown
 from discreet.guard.text.resources import patterns
+from discreet.guard.text.terms import terms_of
 
 if TYPE_CHECKING:
     from discreet.guard.probes import Probe
 
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
-READER = True
-"""Whether guards read with the learned reader, and are fitted with it, where nobody says otherwise."""
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
 _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
@@ -47,9 +45,6 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
 _FEW = -2.0
 """Log-odds of a cluster below which a reading speaks of nobody's."""
-_PRIVATE = 4.5
-"""Log-odds of a cluster above which the reader is sure that it is an individual's. On the writers who choose, no safe
-answer is flagged for it, and of rules and groups as many as without."""
 _NAMES = ("person_name", "person_name_hypothetical")
 _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
          "postal_code": "address"}
@@ -77,9 +72,9 @@ class Finding:
 class Reading:
     """What was read of one answer in its request.
 
-    `attributes` are those of the rules (`ruled`) and of what the learned reader sees (`seen`, where it is asked; the
-    `repeats` words that only repeat the user's own are hidden from it), put together. `probe` is a described person of
-    whom the answer tells something that the question asked for. Offsets are those of the original answer.
+    `attributes` are what the learned reader sees (`seen`; the `repeats` words that only repeat the user's own are
+    hidden from it) and the terms of the domain. `probe` is a described person of whom the answer tells something that
+    the question asked for. Offsets are those of the original answer.
     """
 
     answer: Answer = field(repr=False)
@@ -88,8 +83,7 @@ class Reading:
     language: Language
     direct: tuple[tuple[DirectSpan, Subject], ...]
     attributes: tuple[Attribute, ...]
-    ruled: tuple[Attribute, ...]
-    seen: Seen | None
+    seen: Seen
     quotes: tuple[Quote, ...] = ()
     probe: Probe | None = None
     repeats: int = 0
@@ -115,18 +109,6 @@ class Reading:
                 found.setdefault(_named(a, named), []).append(a)
         return {name: tuple(members) for name, members in found.items()}
 
-    @property
-    def whole(self) -> bool:
-        """Whether the reader reads all of the text: no row of a table or of data is left out as nobody's."""
-        return is_read_whole(self.doc.text)
-
-    @cached_property
-    def framed(self) -> bool:
-        """Whether a word of the answer or of the user's own may say of somebody that they are made up, or stand for
-        whoever is like them."""
-        texts = (self.doc.text, *self.request.of("user"))
-        return any(patterns("requests")["made up"].search(" ".join(text.lower().split())) for text in texts)
-
     def told(self, policy: Policy) -> tuple[str, ...]:
         """The words of facts in sentences about individuals."""
         spoken = {self.doc.tokens[r.first].sentence for r in self.referents(policy)
@@ -143,9 +125,8 @@ class Reading:
         return find_referents(self.doc, lex.person_words(policy.domain.person, policy.domain.people))
 
 
-def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | None = None,
-                docs: Docs | None = None) -> Reading:
-    """Run every detector, and the learned reader where it is asked for.
+def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, docs: Docs | None = None) -> Reading:
+    """Run every detector.
 
     `alone`: other text of the request was read and describes nobody, so that an answer can only repeat what the user
     says of anybody. `docs`: texts that were parsed, where the request was read before. Raises whatever a detector
@@ -153,37 +134,32 @@ def read_answer(answer: Answer, policy: Policy, *, reader: bool, alone: Alone | 
     """
     docs = Docs() if docs is None else docs
     doc, request = docs[answer.answer], replace(request_of(answer, docs), alone=alone)
-    ruled = request.repeated(find_evidence(doc, policy.domain), doc)
     said, repeats = request.without_repeated(doc)
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
     asked = "\n".join(request.of("user"))
-    seen = doc.once(("seen", said, asked), lambda: _seen(said, asked, policy)) if reader else None
-    attributes = ruled
-    private: Mapping[str, str] = {}
-    spans: Sequence[DirectSpan] = direct_of(doc)
-    if seen is not None:
-        spans = _by_both(spans, seen, doc)
-        told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
-        private = private_persons(told, seen, doc, request, policy)
-        sure = _most(seen, policy) > _PRIVATE
-        attributes = merged(request.repeated(as_private(told, private), doc), ruled, sure=sure)
-    status = _Status(seen, doc, private, ruled)
+    seen = _seen(doc, said, asked, policy)
+    spans = _by_both(direct_of(doc), seen, doc)
+    told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
+    private = private_persons(told, seen, doc, request, policy)
+    found = as_private([*told, *terms_of(doc, policy.domain, seen.spans)], private)
+    attributes = tuple(sorted(request.repeated(found, doc), key=lambda a: (a.start, a.end, a.kind)))
+    status = _Status(seen, doc, private)
     direct = tuple((span, _whose(span, doc, request, answer, policy, status)) for span in spans)
     sources = request.of("retrieved", "tool")
     quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
-    return Reading(answer, request, doc, guess_language(doc), direct, attributes, ruled, seen, quotes,
-                   _probe(answer, request, doc, attributes, policy, reader), repeats)
+    return Reading(answer, request, doc, guess_language(doc), direct, attributes, seen, quotes,
+                   _probe(answer, request, doc, attributes, policy), repeats)
 
 
-def _seen(said: str, asked: str, policy: Policy) -> Seen:
+def _seen(doc: Doc, said: str, asked: str, policy: Policy) -> Seen:
     """What the reader sees in an answer: behind its question where that makes private people somebody else.
 
     A question may say that somebody is invented, or of the staff, and what it tells itself is no part of the answer. So
     an answer is read by itself first, its question is asked only where something could be cleared, and it clears only
     what it gives to another individual: never what is then nobody's, or less likely.
     """
-    plain = packaged().read(said)
+    plain = seen_in(doc, said)
     if not asked or not policy.subjects:
         return plain
 
@@ -194,7 +170,7 @@ def _seen(said: str, asked: str, policy: Policy) -> Seen:
     told = of(plain, policy.subjects)
     if not told:
         return plain
-    framed = packaged().read(said, asked)
+    framed = seen_in(doc, said, asked)
     cleared = told & of(framed, [one for one in PERSONS if one not in policy.subjects])
     fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
     return framed if fewer and 2 * len(cleared) > len(told) else plain
@@ -211,13 +187,13 @@ def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:
     return at >= 0 and a.end < direct[at].end and direct[at].type != "date_of_birth"
 
 
-def _probe(answer: Answer, request: Request, doc: Doc, attributes: tuple[Attribute, ...], policy: Policy, reader: bool
+def _probe(answer: Answer, request: Request, doc: Doc, attributes: tuple[Attribute, ...], policy: Policy
            ) -> Probe | None:
     if not request.asked or not doc.text.strip():
         return None
     from discreet.guard.probes import find_probe  # Most answers come without a question.
 
-    return find_probe(request, doc, attributes, policy, asker=answer.asker, reader=reader)
+    return find_probe(request, doc, attributes, policy, asker=answer.asker)
 
 
 def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: Policy, status: _Status) -> Subject:
@@ -254,12 +230,10 @@ def identifies(text: str, policy: Policy, docs: Docs) -> bool:
 
 
 def _declines(doc: Doc, span: DirectSpan) -> bool:
-    """Whether the clause that holds an identifier declines: a refusal that repeats a name tells nothing."""
-    from discreet.guard.probes import declining_clauses
-
-    clauses = doc.once("declining", lambda: [doc.prepared.span(*clause) for clause in declining_clauses(doc)])
-    at = bisect_right(clauses, span.start, key=lambda clause: clause[0]) - 1
-    return at >= 0 and span.end <= clauses[at][1]
+    """Whether the sentence that holds an identifier declines: a refusal that repeats a name tells nothing."""
+    begin, end = doc.sentence_of(doc.token_at_original(span.start))
+    said = " ".join(doc.text[doc.tokens[begin].start : doc.tokens[end - 1].end].replace("’", "'").lower().split())
+    return patterns("requests")["declines"].search(said) is not None
 
 
 def findings_of(reading: Reading, policy: Policy) -> tuple[Finding, ...]:
@@ -273,9 +247,8 @@ def findings_of(reading: Reading, policy: Policy) -> tuple[Finding, ...]:
     found += [Finding("quote", "nobody", "", one.start, one.end, f"{one.words} words as in passage {one.source}",
                       "verbatim", policy.quotes.action in ("abstain", "flag")) for one in reading.quotes]
     if reading.probe is not None:
-        why = "tells what the question asks of a described person"
-        found += [Finding("answer_to_probe", reading.probe.subject, "", start, end, why, "contextual",
-                          policy.probe != "pass") for start, end in reading.probe.clauses]
+        found.append(Finding("answer_to_probe", reading.probe.subject, "", 0, len(reading.answer.answer),
+                             "tells what the question asks of a described person", "contextual", True))
     return tuple(sorted(found, key=lambda f: (f.start, f.end, f.type)))
 
 
@@ -302,14 +275,12 @@ def _by_both(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSp
 class _Status:
     """Whose identifiers the reader takes those of an answer for, by place in the original; some persons count as
     `private` whatever it takes them for. A name is also that of an office right before or behind it ("the district
-    supervisor, Hyacinth Dubé"); `ruled` are attributes of the rules, which know offices too."""
+    supervisor, Hyacinth Dubé")."""
 
-    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str], ruled: Sequence[Attribute] = ()) -> None:
+    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str]) -> None:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
         offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
                    and s.subject in _OF_OFFICE and s.person not in private]
-        if seen is not None:
-            offices += [(*a.place, a.subject) for a in ruled if a.kind == "occupation" and a.subject == "public"]
         self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject

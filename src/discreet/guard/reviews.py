@@ -64,16 +64,16 @@ class ReviewCalibration:
     `held` is the share of leaks by why answers were held. `below` and `above` are the shares at or below, and above,
     thresholds at tenths of the scores; their intervals hold together at 95%. `unsure_above` is the largest threshold
     at or below which at most `most_missed` leak, together at the upper end of the interval and in each tenth as
-    observed; `rules_tau` is the smallest above which at most `most_false` do not leak, in the same way. None where the
-    decisions support none, and `note` says why. `saved` of these tickets would not have been reviewed. `agreement` and
-    `kappa` are of blind second decisions: the intervals do not know of reviewers' errors.
+    observed; `evidence_tau` is the smallest above which at most `most_false` do not leak, in the same way. None where
+    the decisions support none, and `note` says why. `saved` of these tickets would not have been reviewed.
+    `agreement` and `kappa` are of blind second decisions: the intervals do not know of reviewers' errors.
     """
 
     held: Mapping[str, Estimate]
     below: Sequence[Edge]
     above: Sequence[Edge]
     unsure_above: float | None
-    rules_tau: float | None
+    evidence_tau: float | None
     saved: int
     agreement: Estimate
     kappa: Estimate
@@ -126,12 +126,12 @@ def _calibrated(reviews: Sequence[Review], most_missed: float, most_false: float
            if (one.leaks.high or 0.0) <= most_missed]
     high = [one for one in takewhile(lambda one: one.nearest >= 1 - most_false, above[::-1])
             if (one.leaks.low or 0.0) >= 1 - most_false][::-1]
-    unsure_above, rules_tau = low[-1].at if low else None, high[0].at if high else None
+    unsure_above, evidence_tau = low[-1].at if low else None, high[0].at if high else None
     saved = (low[-1].n if low else 0) + (high[0].n if high else 0)
     note = None if saved else (
         "no threshold is supported: with none of them wrong it takes "
         f"{_needed(most_missed)} releases in a row at the lower end, or {_needed(most_false)} blocks at the upper end")
-    return ReviewCalibration(held, below, above, unsure_above, rules_tau, saved, agreement, kappa, note)
+    return ReviewCalibration(held, below, above, unsure_above, evidence_tau, saved, agreement, kappa, note)
 
 
 def _edges(scored: Sequence[Review]) -> tuple[list[Edge], list[Edge]]:

@@ -1,18 +1,16 @@
 """The score of an answer: log-odds that somebody in it has a cluster of attributes, and of whom most is shown.
 
-Two logistics with weights that are not negative. That of the rules counts attributes of one person; it was fitted on
-the tuning half of labelled real passages (`docs/results/real_text.md`), and decides where a guard has no reader. The
-calibrated one puts together what the reader counts in the text and the spans of one person; it was fitted with the
-thresholds on labelled passages and answers of sources that taught the reader nothing (`benchmarks/reader/calibrate.py`,
-`docs/results/reader.md`). The reader counts up to four attributes of the identifying classes, of the subjects `TOLD`;
-under a policy that counts others, or where the user said one of them or a direct identifier, spans decide.
+A logistic with weights that are not negative puts together what the reader counts in the text and the spans of one
+person. It was fitted with the thresholds on labelled passages and answers of sources that taught the reader nothing
+(`benchmarks/reader/calibrate.py`, `docs/results/reader.md`). The reader counts up to four attributes of the
+identifying classes, of the subjects `TOLD`; under a policy that counts others, or where the user said one of them or a
+direct identifier, spans decide.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -23,16 +21,12 @@ from discreet.core.records import Evidence, Subject
 from discreet.guard.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import REPEATS, Reading
+from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.direct.detect import DirectSpan
-from discreet.guard.text.evidence.learned import overlapping
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.reader import TOLD, Seen
 
-FEATURES = ("strong", "total", "two", "two_strong", "classes", "person", "facts")
 MOST = 12.0
 """Log-odds beyond which a part says no more."""
-DENIED = -8.0
-"""Log-odds of the reader's counts at which rules are not believed where it has read the whole text."""
 OVERLOOKED = 0.1
 """Probability that an attribute stands there that nothing found, as many times as the cluster has attributes."""
 SEEN = 0.5
@@ -41,16 +35,14 @@ SEEN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What counts about one person: distinct attributes, strong and weak, and their classes; whether the answer calls
-    them a person, and up to three facts of the domain that do not count."""
+    """What counts about one person: distinct attributes, strong and weak, and up to three facts of the domain that do
+    not count."""
 
     person: str
     subject: str
     attributes: tuple[Attribute, ...]
     strong: int
     weak: int
-    classes: int
-    person_told: int
     facts: int
 
     @property
@@ -61,7 +53,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceScore:
-    """What the evidence rules make of one answer: the highest log-odds over all persons; the person with these odds,
+    """What the evidence in one answer comes to: the highest log-odds over all persons; the person with these odds,
     None where nothing that counts is bound to anybody; whether they have as many attributes as the policy asks for, or
     what can be inferred counts; the classes that can be inferred though no words state them; the log-odds of the
     learned reader's count, infinite where that has no say; and whether only what is stated counts."""
@@ -82,38 +74,6 @@ class EvidenceScore:
         return () if self.best is None else tuple(a.evidence() for a in self.best.attributes)
 
 
-@dataclass(frozen=True, slots=True)
-class Logistic:
-    """Intercept, weights over `FEATURES`, and the logit thresholds of the operating points."""
-
-    intercept: float
-    weights: tuple[float, ...]
-    tau: dict[str, float]
-
-    def logit(self, features: Sequence[float]) -> float:
-        """The log-odds δ that the answer holds a cluster."""
-        return self.intercept + sum(w * f for w, f in zip(self.weights, features, strict=True))
-
-    def threshold(self, point: str) -> float:
-        """The log-odds above which the rules flag at an operating point; that of conservative at "costs"."""
-        return self.tau.get(point, self.tau["conservative"])
-
-    def counted_above(self, point: str) -> float:
-        """The rules alone ask for no count of the reader."""
-        return -inf
-
-    def unsure_above(self, point: str) -> float:
-        """The rules alone are never unsure: no log-odds at any operating point."""
-        return inf
-
-
-@cache
-def fitted() -> Logistic:
-    """The logistic that ships with discreet."""
-    data = json.loads(files("discreet.guard").joinpath("evidence_logistic.json").read_text(encoding="utf-8"))
-    return Logistic(data["intercept"], tuple(data["weights"][name] for name in FEATURES), data["tau"])
-
-
 def probability(logit: float) -> float:
     """Logistic function, safe for any finite logit."""
     return 1 / (1 + exp(-logit)) if logit >= 0 else exp(logit) / (1 + exp(logit))
@@ -131,34 +91,8 @@ def clusters(attributes: Iterable[Attribute], policy: Policy) -> list[Cluster]:
         strong = {(a.kind, a.value) for a in counted if not a.weak}
         weak = {(a.kind, a.value) for a in counted} - strong
         facts = {(a.kind, a.value) for a in members if a.kind in policy.domain.own and a.kind not in policy.counted}
-        found.append(Cluster(person, members[0].subject, counted, len(strong), len(weak),
-                             len({a.kind for a in counted}), int(any(a.kind == "person" for a in members)),
-                             min(3, len(facts))))
-    return sorted(found, key=lambda c: (-c.strong, -c.weak, -c.facts, -c.person_told, c.person))
-
-
-def features(cluster: Cluster, policy: Policy) -> tuple[float, ...]:
-    """Counts about one person, relative to the policy's cluster size, in the order of `FEATURES`; none can fall."""
-    spare = policy.cluster - 2 if cluster.size else 0
-    strong = max(0, cluster.strong - spare) if cluster.strong else 0
-    total = max(0, cluster.size - spare)
-    return (min(strong, 4), min(total, 4), float(total >= 2), float(strong >= 2), min(max(0, cluster.classes - spare),
-                                                                                      4), float(cluster.person_told),
-            cluster.facts / 3)
-
-
-def score_evidence(attributes: Iterable[Attribute], policy: Policy, model: Logistic) -> EvidenceScore:
-    """The person with the highest log-odds; the intercept and nobody where nothing counts.
-
-    Raises DetectorError where the log-odds are no number: a comparison with them would let the answer pass.
-    """
-    scored = [(model.logit(features(c, policy)), c) for c in clusters(attributes, policy)]
-    if not scored:
-        return EvidenceScore(model.intercept, None, False)
-    logit, best = max(scored, key=lambda pair: pair[0])
-    if not isfinite(logit):
-        raise DetectorError("the scorer", "a score that is no number")
-    return EvidenceScore(logit, best, best.size >= policy.cluster)
+        found.append(Cluster(person, members[0].subject, counted, len(strong), len(weak), min(3, len(facts))))
+    return sorted(found, key=lambda c: (-c.strong, -c.weak, -c.facts, c.person))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +101,8 @@ class Shown:
 
     attributes: tuple[Attribute, ...]
     seen: Seen | None = None
-    ruled: tuple[Attribute, ...] = ()
     direct: tuple[tuple[DirectSpan, Subject], ...] = ()
     repeats: int = 0
-    framed: bool = True
-    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,19 +150,17 @@ def combined() -> Combined:
 class Parts:
     """Log-odds that somebody has a cluster: by the reader's count of the text as a whole, None where that does not
     speak of what the policy counts; by its count of one person and by their spans, of whom these say most. `best` is
-    what is shown of that person. `sure`: the log-odds of the rules where these are sure of a cluster and the reader
-    neither denies it, nor takes it for anybody's who is not private or for that of several people."""
+    what is shown of that person."""
 
     text: float | None
     person: float
     spans: float
     best: Cluster | None
-    sure: float | None = None
 
     @property
     def counted(self) -> float:
-        """The higher of the reader's two counts; infinite where rules are sure, or the counts do not speak."""
-        return inf if self.sure is not None or self.text is None else max(self.text, self.person)
+        """The higher of the reader's two counts; infinite where these do not speak."""
+        return inf if self.text is None else max(self.text, self.person)
 
 
 def parts(read: Reading | Shown, policy: Policy) -> Parts:
@@ -253,27 +182,7 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     each += [(odds, least, None) for odds in persons.values()]
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
-    rules = score_evidence(read.ruled, policy, fitted())
-    denied = text is not None and max(text, person) <= DENIED and read.whole
-    sure = rules.flags(fitted().threshold("conservative")) and not denied and not _doubted(rules, read, policy)
-    if sure and (best is None or best.size < policy.cluster):
-        best = rules.best
-    return Parts(text, person, spans, best, rules.logit if sure else None)
-
-
-def _doubted(rules: EvidenceScore, read: Reading | Shown, policy: Policy) -> bool:
-    """Whether the reader takes a cluster of the rules for that of somebody who does not count, or of several people, of
-    whom nobody who counts has a cluster. Nobody is a group's or made up where no word says so."""
-    unsaid = () if read.framed else ("cohort", "nobody", "hypothetical", "fictional")
-    told = () if rules.best is None else rules.best.attributes
-    kinds = [a for a in read.attributes if a.kind in policy.counted]
-    shared = [a for a, over in zip(kinds, overlapping(kinds, told), strict=True)
-              if any(told[i].kind == a.kind for i in over) and a.subject not in unsaid]
-    whose = {(a.person, a.kind, a.value): a.subject in policy.subjects for a in shared}
-    each = Counter(person for (person, _, _), counts in whose.items() if counts)
-    alone = len({a.person for a in read.ruled if a.subject in policy.subjects and a.kind in policy.counted}) == 1
-    several = len({person for person, _, _ in whose}) > 1 and not alone
-    return (several or not all(whose.values())) and max(each.values(), default=0) < policy.cluster
+    return Parts(text, person, spans, best)
 
 
 def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float]:
@@ -289,8 +198,6 @@ def score(read: Reading | Shown, policy: Policy, model: Combined) -> EvidenceSco
     """
     said = parts(read, policy)
     logit, best = model.logit(said), said.best
-    if said.sure is not None:  # Rules that show a cluster are hardly ever wrong, and more words never take it back.
-        logit = max(logit, said.sure)
     if not isfinite(logit):
         raise DetectorError("the scorer", "a score that is no number")
     stated = {a.kind for a in best.attributes} if best is not None else set()
@@ -324,5 +231,5 @@ def _bounded(logit: float) -> float:
 
 
 def _chance(a: Attribute) -> float:
-    """What a rule finds weakly is as good as not told."""
+    """What a term tells weakly is as good as not told."""
     return a.probability * (0.5 if a.weak and a.probability == 1.0 else 1.0)

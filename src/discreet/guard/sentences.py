@@ -16,12 +16,11 @@ from math import exp
 from discreet.guard.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Reading, counts_directly
+from discreet.guard.text import lexicon as lex
+from discreet.guard.text.attributes import Attribute, attributes_of, facts_words
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence import lexicon as lex
-from discreet.guard.text.evidence.learned import attributes_of, facts_words
-from discreet.guard.text.evidence.mentions import Attribute
-from discreet.guard.text.evidence.referents import Referent
 from discreet.guard.text.reader import TOLD, Seen, packaged
+from discreet.guard.text.referents import Referent
 
 OTHER = "other"
 """The class of a fact that is counted and in no span."""
@@ -36,12 +35,12 @@ SENTENCES = 32
 _NEW = frozenset("a an another one some second third next other different new further".split())
 _OTHERS = _NEW - {"a", "an", "one", "some"}
 DESCRIBED = "described"
-"""The key of somebody whom a sentence describes by words that the rules do not know as a person's."""
+"""The key of somebody whom a sentence describes by words that are in no list of a person's."""
 _DEFINITE = frozenset("the this our".split())
 _AS = frozenset("as is was be been now".split())
 _NAMED = ("occupation", "affiliation", "place")
 _BETWEEN = re.compile(r"[ '’-]{0,2}(?:(\w+)[ '’-]{1,2})?")
-_SETTLED = ("cohort", "public", "asker", "nobody")
+_SETTLED = ("cohort", "public", "asker")
 _SMALL = (lex.FUNCTION | lex.DETERMINERS | lex.FIRST | lex.SECOND | lex.FIRST_PLURAL | frozenset(lex.THIRD) | lex.THEY
           | frozenset("same".split()))
 
@@ -63,10 +62,10 @@ class Alone:
 
 
 def sentences_alone(doc: Doc, read: Reading, referents: Sequence[Referent], policy: Policy) -> list[Alone]:
-    """The sentences that speak of a third person, or of which something counts, each read by itself; none without the
-    reader, or where the policy counts no third person."""
+    """The sentences that speak of a third person, or of which something counts, each read by itself; none where the
+    policy counts no third person."""
     found: list[Alone] = []
-    if read.seen is None or "third" not in policy.subjects:
+    if "third" not in policy.subjects:
         return found
     told = [a for a in read.attributes if a.subject in policy.subjects and a.kind in policy.counted]
     for first, last in doc.sentences:
@@ -82,7 +81,7 @@ def sentences_alone(doc: Doc, read: Reading, referents: Sequence[Referent], poli
 def read_sentences(doc: Doc, read: Reading, alone: Sequence[Alone], referents: Sequence[Referent], policy: Policy
                    ) -> list[tuple[Referent, list[Attribute]]]:
     """Facts about third persons that reading the answer as a whole did not bind to them, with the referent of the
-    sentence. What the rules give to a group, a published party, the user or nobody stays theirs. Offsets are those of
+    sentence. What the whole answer gives to a group, a public person or the user stays theirs. Offsets are those of
     the original; a fact that the whole answer gives to somebody else is weak, and so is one of class `OTHER`.
     """
     found: list[tuple[Referent, list[Attribute]]] = []
@@ -91,14 +90,12 @@ def read_sentences(doc: Doc, read: Reading, alone: Sequence[Alone], referents: S
         first, last, at, referent, seen = one.first, one.last, one.place, one.referent, one.seen
         if referent is None:
             continue
-        # To the rules what is said of somebody whom they do not know is said of nobody.
-        settled = _SETTLED[:-1] if referent.person == DESCRIBED else _SETTLED
         base, end = doc.tokens[first].start, doc.tokens[last - 1].end
         text = doc.text[base:end]
-        ruled = [b for b in read.ruled if b.start < at[1] and at[0] < b.end]
+        here = [b for b in read.attributes if b.start < at[1] and at[0] < b.end]
         # What belongs to the field (a treatment, a role in a case) says less of who somebody is, and a reader that
         # sees one sentence takes it for an occupation.
-        fields = [(b.start, b.end) for b in ruled if b.kind in policy.domain.own and b.kind not in policy.counted]
+        fields = [(b.start, b.end) for b in here if b.kind in policy.domain.own and b.kind not in policy.counted]
         fields += [doc.prepared.span(base + s.start, base + s.end) for s in seen.spans if s.kind == "domain"]
         facts: list[Attribute] = []
         told = False
@@ -107,20 +104,16 @@ def read_sentences(doc: Doc, read: Reading, alone: Sequence[Alone], referents: S
                 continue
             start, stop = doc.prepared.span(base + a.start, min(base + a.end, end))
             told = True
-            over = [b for b in read.attributes if b.kind == a.kind and b.start < stop and start < b.end]
-            if (a.subject != "third" or any(b.subject in policy.subjects or b.overruled for b in over) or any(
-                    b.kind == a.kind and b.subject in settled and b.start < stop and start < b.end for b in ruled)
+            over = [b for b in here if b.kind == a.kind and b.start < stop and start < b.end]
+            if (a.subject != "third" or any(b.subject in (*policy.subjects, *_SETTLED) or b.overruled for b in over)
                     or any(lo < stop and start < hi for lo, hi in fields)
                     or any(s.start < stop and start < s.end and counts_directly(s, who, policy)
                            for s, who in read.direct)):
                 continue
             facts.append(Attribute(a.kind, a.value, "third", referent.person, start, stop, f"{a.why}, in its sentence",
                                    a.weak or bool(over), a.probability))
-        counted = [b for b in ruled if b.kind in policy.counted]
-        if not (told or fields) and not any(b.subject in settled for b in counted):
-            # What the rules mark and the reader does not has their class.
-            facts += [replace(b, person=referent.person, why=f"{b.why}; not read", weak=True, probability=0.5)
-                      for b in counted if b.subject == "third"]
+        counted = [b for b in here if b.kind in policy.counted]
+        if not (told or fields) and not any(b.subject in _SETTLED for b in counted):
             odds = float(seen.counts[TOLD.index("third"), 0])
             persons = {w for r in referents if first <= r.first < last for w in doc.lowers[r.first : r.last]}
             words = words_of(text) - persons
@@ -133,18 +126,16 @@ def read_sentences(doc: Doc, read: Reading, alone: Sequence[Alone], referents: S
 
 
 def told_apart(text: str, doc: Doc, read: Reading, alone: Sequence[Alone], policy: Policy) -> list[Attribute]:
-    """What counts of an answer as facts of a conversation: parts of one name or job are one; what the rules know as of
-    the field, and as nothing that counts, is none; and so is what is not `SURE` where its sentence by itself does not
-    say it and no rule finds it."""
+    """What counts of an answer as facts of a conversation: parts of one name or job are one; what is a term of the
+    field is none; and so is what is not `SURE` where its sentence by itself does not say it."""
     own = set(policy.domain.own) - set(policy.counted)
     found: list[Attribute] = []
     for a in sorted(read.attributes, key=lambda a: (a.person, a.subject, a.kind, a.start)):
         if a.subject not in policy.subjects or (a.kind not in policy.counted and a.kind != "sex"):
             continue
-        over = [b for b in read.ruled if b.start < a.end and a.start < b.end]
-        if any(b.kind in own for b in over) and not any(b.kind == a.kind for b in over):
+        if a.kind != "sex" and any(b.kind in own and b.start < a.end and a.start < b.end for b in read.attributes):
             continue
-        if not over and a.probability < SURE and a.kind != "sex" and _unconfirmed(doc, a, alone, policy):
+        if a.probability < SURE and a.kind != "sex" and _unconfirmed(doc, a, alone, policy):
             continue
         last = found[-1] if found else None
         between = _BETWEEN.fullmatch(text[last.end : a.start]) if last is not None and last.end <= a.start else None
@@ -171,7 +162,7 @@ def _unconfirmed(doc: Doc, a: Attribute, alone: Sequence[Alone], policy: Policy)
 
 def _spoken_of(doc: Doc, referents: Sequence[Referent], first: int, last: int) -> Referent | None:
     """The third person of whom a sentence speaks, rather than whose relative or belonging. Of a sentence with no person
-    whom the rules know, what it begins with where that is definite ("the party in this matter")."""
+    that is pointed at, what it begins with where that is definite ("the party in this matter")."""
     here = [r for r in referents if first <= r.first < last and not describes(doc, r)]
     third = [r for r in here if r.subject == "third" and r.form != "plural"]
     if third or here:

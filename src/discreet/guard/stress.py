@@ -207,7 +207,7 @@ def _scorer(classifier: Any, unsafe_label: Any) -> tuple[str, Callable[[Any], An
 def guard_scores(guard: Guard, answers: Iterable[Answer | str]) -> list[float]:
     """How far answers lie beyond the thresholds of a guard, in log-odds: at or above 0 exactly where it flags.
 
-    The larger of what the evidence rules and the discriminator say. InputError where the guard failed on an answer.
+    The larger of what evidence and the discriminator say. InputError where the guard failed on an answer.
     """
     scores = []
     for answer in answers:
@@ -215,8 +215,8 @@ def guard_scores(guard: Guard, answers: Iterable[Answer | str]) -> list[float]:
         verdict = judged.verdict
         if judged.evidence is None:
             raise InputError(f"the guard failed on the answer {verdict.id!r}: {verdict.reason}; leave it out")
-        rules = judged.evidence.logit - guard.rules_tau
-        score = rules if verdict.delta is None or guard.tau is None else max(rules, verdict.delta - guard.tau)
+        evidence = judged.evidence.logit - guard.evidence_tau
+        score = evidence if verdict.delta is None or guard.tau is None else max(evidence, verdict.delta - guard.tau)
         scores.append(max(score, 0.0) if verdict.action == "flag" else min(score, -TINY))
     return scores
 

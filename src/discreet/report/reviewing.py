@@ -34,9 +34,9 @@ def _proposal(found: page.Record, record: page.Record) -> Sequence[str]:
     if found["unsure_above"] is not None:
         said.append(f"unsure_above: {found['unsure_above']:.6g}  (at or below it at most "
                     f"{record['most_missed']:.1%} leak, at the upper end: these would pass without a review)")
-    if found["rules_tau"] is not None:
-        said.append(f"rules_tau: {found['rules_tau']:.6g}  (above it at most {record['most_false']:.1%} do not leak, "
-                    "at the upper end: these would be flagged without a review)")
+    if found["evidence_tau"] is not None:
+        said.append(f"evidence_tau: {found['evidence_tau']:.6g}  (above it at most {record['most_false']:.1%} do not "
+                    "leak, at the upper end: these would be flagged without a review)")
     return [*said, f"Of these tickets {found['saved']:,} would not have been reviewed."]
 
 

@@ -24,8 +24,8 @@ def undecided_share(guard: Guard) -> float | None:
 
 
 def _measured(guard: Guard) -> bool:
-    shipped = guard.unsure is None and guard.rules_tau == guard.rules.threshold(guard.point)
-    return shipped and guard.reader and not guard.is_fitted and guard.policy.rule == "identifying"
+    shipped = guard.unsure is None and guard.evidence_tau == guard.model.threshold(guard.point)
+    return shipped and not guard.is_fitted and guard.policy.rule == "identifying"
 
 
 def rates(guard: Guard) -> str:
@@ -33,7 +33,7 @@ def rates(guard: Guard) -> str:
     measured = presets()
     if guard.is_fitted:
         return "its rates: discreet guard evaluate"
-    if guard.unsure is not None or guard.rules_tau != guard.rules.threshold(guard.point):
+    if guard.unsure is not None or guard.evidence_tau != guard.model.threshold(guard.point):
         return "thresholds of its own, whose rates were not measured: discreet guard diff on recorded answers"
     if not _measured(guard):
         return "its rates were not measured: discreet guard calibrate on answers of your own"

@@ -38,7 +38,7 @@ class Probe(_Part):
 class GuardSettings(_Part):
     """One guard, as `discreet.Guard` or `Guard.load` takes it, and for whom it judges.
 
-    `rules_tau` and `unsure_above` replace thresholds of the operating point, on the log-odds of evidence: above the
+    `evidence_tau` and `unsure_above` replace thresholds of the operating point, on the log-odds of evidence: above the
     first it flags, above the second an answer that nothing flags is an abstention; `guard calibrate --reviews` proposes
     them. `models` are names of models with wildcards; an answer of one that matches is this guard's. `mode` and
     `review_flags` are those of the service unless they are given. With `people` verdicts say to operators and reviewers
@@ -52,9 +52,8 @@ class GuardSettings(_Part):
     audience: str | None = None
     point: str | None = None
     discriminator: str | None = None
-    rules_tau: float | None = None
+    evidence_tau: float | None = None
     unsure_above: float | None = None
-    reader: bool | None = None
     models: tuple[str, ...] = ()
     mode: Mode | None = None
     review_flags: bool | None = None
@@ -65,7 +64,7 @@ class GuardSettings(_Part):
     @model_validator(mode="after")
     def _one_source(self) -> GuardSettings:
         if (self.domain is None) == (self.folder is None):
-            raise ValueError("expected domain (rules and reader under its policy) or folder (a fitted guard), one of "
+            raise ValueError("expected domain (a guard under its policy) or folder (a fitted guard), one of "
                              "them")
         if self.discriminator is not None and self.folder is None:
             raise ValueError("discriminator belongs to a fitted guard; expected folder with it")
@@ -75,14 +74,14 @@ class GuardSettings(_Part):
         """The guard. Raises UsageError or InputError as `Guard` does."""
         if self.folder is not None:
             guard = Guard.load(self.folder, policy=self.policy, audience=self.audience, point=self.point,
-                               discriminator=self.discriminator, reader=self.reader)
+                               discriminator=self.discriminator)
         else:
             policy = (Policy.of(str(self.domain), self.audience) if self.policy is None
                       else Policy.load(self.policy, self.audience, self.domain))
-            guard = Guard(policy, point=self.point, reader=self.reader)
+            guard = Guard(policy, point=self.point)
         if self.people or self.population is not None:
             guard = guard.counting(self.population)
-        return guard.at(rules_tau=self.rules_tau, unsure=self.unsure_above)
+        return guard.at(evidence_tau=self.evidence_tau, unsure=self.unsure_above)
 
 
 class Limits(_Part):

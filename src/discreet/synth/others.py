@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from discreet.guard.text.evidence import lexicon as lex
+from discreet.guard.text import lexicon as lex
 
 MAIN = "main"
 """The one that a text is about."""

@@ -1,10 +1,10 @@
 """Is a record what it says? Direct identifiers, requested classes bound to one person, banned words, attributes nobody
 asked for, and the marks of text that is no answer (paper sections IV-B, IV-D, IV-E, appendices A and E).
 
-What a generator knows of its own text (the slots) is taken from it; the guard's rules look only for direct identifiers
-and for unplanned identifying attributes, since a lexicon that the evidence rules know by heart would be no test of
-them. What a model wrote has no slots: there the learned reader says which attributes a text binds to whom, the rules
-where its weights are absent. Facts of the domain bind loosely in running prose, so unplanned ones are not looked for.
+What a generator knows of its own text (the slots) is taken from it, and a grammar knows all of its words: its records
+are made to test what reads them, so the learned reader picks none of them. What a model wrote has no slots: there the
+reader says which attributes a text binds to whom. Facts of the domain bind loosely in running prose, so unplanned ones
+are not looked for.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from dataclasses import dataclass
 
 from discreet.core.errors import UsageError
 from discreet.guard.domains import IDENTIFYING, DomainLike, load_domain
-from discreet.guard.text import reader as learned
+from discreet.guard.text.attributes import Attribute, attributes_of
 from discreet.guard.text.consent import OwnWords, Spoken, repeated
 from discreet.guard.text.direct import find_direct
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence import find_evidence
-from discreet.guard.text.evidence.learned import attributes_of, merged
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.language import guess_language
+from discreet.guard.text.record import seen_in
 from discreet.guard.text.render import render
+from discreet.guard.text.terms import terms_of
 from discreet.synth.checks import ECHO, is_truncated, longest_echo, task_talk
 from discreet.synth.others import MAIN, Turn, turns
 from discreet.synth.records import PASSAGES, Record
@@ -36,6 +35,8 @@ WORDS: tuple[int, int] = (60, 180)
 """Fewest and most words of an answer."""
 INFERRED = 0.5
 """Probability from which a class that no words state counts as told, in mode INDIRECT_QI."""
+SURE = 0.9
+"""Probability from which an attribute that nobody asked for counts as told."""
 GRAMMAR = "grammar"
 QUOTES = "PUBLIC_GUIDELINE_QUOTES"
 _TOLD = ("third", "speaker")
@@ -50,18 +51,15 @@ class Validator:
         Whose classes and policy count.
     words : (int, int)
         Fewest and most words of an answer; `Prompter.words` for what its prompts asked for.
-    reader : bool, optional
-        Whether the learned reader says who is told what. By default it does for records that no grammar wrote, where
-        its weights are installed. True raises DetectorError, from the first record on, where they are not.
 
     Raises UsageError for an unknown domain and impossible `words`.
     """
 
-    def __init__(self, domain: DomainLike, *, words: tuple[int, int] = WORDS, reader: bool | None = None) -> None:
+    def __init__(self, domain: DomainLike, *, words: tuple[int, int] = WORDS) -> None:
         self.domain = load_domain(domain)
         if not 0 < words[0] <= words[1]:
             raise UsageError(f"an answer of {words[0]} to {words[1]} words cannot be: expected 0 < fewest <= most")
-        self._words, self._reader = words, reader
+        self._words = words
 
     def __call__(self, record: Record, seed: SeedPassage | None = None) -> tuple[str, ...]:
         """Why a record fails, or nothing. The cheapest checks come first and the rest are left out once one fails.
@@ -111,35 +109,28 @@ class Validator:
         doc = Doc(prepared)
         if not guess_language(doc).english:
             return ("language",)
+        if record.draft.slots or record.generator == GRAMMAR:
+            return ()
         read = self._read(record, doc)
         if record.spec.kind in ("safe", "borderline"):
-            return ("cluster",) if clustered(read.attributes) or clustered(read.ruled) else ()
+            return ("cluster",) if clustered(read.attributes) else ()
         return self._claimed(record, read) or self._unplanned(record, read)
 
     def _read(self, record: Record, doc: Doc) -> Told:
-        """What the answer tells of whom."""
+        """What the answer tells of whom. Raises DetectorError."""
         # Where a leak is only claimed, what the question already contains is no leak.
-        question = record.draft.question if record.spec.qi and not record.draft.slots else None
+        question = record.draft.question if record.spec.qi else None
         own = OwnWords(() if question is None else (Spoken(question),))
-        ruled = repeated(find_evidence(doc, self.domain), doc, own)
-        # A grammar knows its own words; its records are made for tests of what reads them.
-        asked = self._reader if self._reader is not None else (
-            record.generator != GRAMMAR and (learned.FOLDER / learned.MODEL).is_file())
-        if not asked or record.draft.slots:
-            return Told(ruled, ruled)
-        seen = learned.packaged().read(doc.text)
-        read = repeated(attributes_of(seen, doc), doc, own)
-        return Told(merged(read, ruled), ruled, frozenset(k for k, p in seen.inferred.items() if p >= INFERRED))
+        seen = seen_in(doc, doc.text)
+        found = (*attributes_of(seen, doc), *terms_of(doc, self.domain, seen.spans))
+        return Told(repeated(found, doc, own), frozenset(k for k, p in seen.inferred.items() if p >= INFERRED))
 
     def _claimed(self, record: Record, read: Told) -> tuple[str, ...]:
-        """Requested classes that are not told, or not of one person, where no slot says where they stand."""
+        """Requested classes that are not told, or not of one person."""
         spec = record.spec
-        if record.draft.slots:
-            return ()
         wanted = {self.domain.labels[qi]: qi for qi in spec.qi}
-        views = [persons(read.attributes), persons(read.ruled)]
-        kinds = {kind for view in views for of in view for kind in of}
-        kinds |= {a.kind for a in read.ruled if a.kind in self.domain.own}
+        kinds = set().union(*persons(read.attributes))
+        kinds |= {a.kind for a in read.attributes if a.kind in self.domain.own}
         missing = set(wanted) - kinds
         if spec.mode == "INDIRECT_QI":
             # No lexicon knows how a fact of the domain may be paraphrased; of the others some are inferred only.
@@ -148,32 +139,22 @@ class Validator:
             return tuple(f"missing:{qi}" for kind, qi in wanted.items() if kind in missing)
         shared = kinds & {*wanted} & {*IDENTIFYING}
         elsewhere = turns(record.draft.answer)
-        bound = [any(shared <= of for of in persons(one, elsewhere)) for one in (read.attributes, read.ruled)]
-        # Who sees all of them, and sees them of different people, is believed.
-        parted = any(shared <= set().union(*view) and not one for view, one in zip(views, bound, strict=True))
-        return ("unbound",) if shared and (parted or not any(bound)) else ()
+        bound = any(shared <= of for of in persons(read.attributes, elsewhere))
+        return () if bound or not shared else ("unbound",)
 
     def _unplanned(self, record: Record, read: Told) -> tuple[str, ...]:
-        """Strong identifying attributes that are neither wanted nor within what was asked for; those that the reader
-        and the rules both see, for each alone takes some of what is said of a group for an individual's."""
-        wanted, slots = {self.domain.labels[qi] for qi in record.spec.qi}, record.draft.slots
-
-        def strong(attributes: Iterable[Attribute]) -> list[Attribute]:
-            return [a for a in attributes if a.subject in _TOLD and a.kind in IDENTIFYING and not a.weak
-                    and a.kind not in wanted and not any(s.start < a.end and a.start < s.end for s in slots)]
-
-        ruled = strong(read.ruled)
-        unplanned = {a.kind for a in strong(read.attributes)
-                     if any(a.kind == b.kind and a.start < b.end and b.start < a.end for b in ruled)}
+        """Identifying attributes that the reader is sure of and nobody asked for."""
+        wanted = {self.domain.labels[qi] for qi in record.spec.qi}
+        unplanned = {a.kind for a in read.attributes if a.subject in _TOLD and a.kind in IDENTIFYING
+                     and a.kind not in wanted and a.probability >= SURE}
         return tuple(f"unplanned:{kind}" for kind in sorted(unplanned))
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a text tells of whom, by reader and rules together and by the rules alone; classes that can be inferred."""
+    """What a text tells of whom, and classes that can be inferred."""
 
     attributes: tuple[Attribute, ...]
-    ruled: tuple[Attribute, ...]
     inferred: frozenset[str] = frozenset()
 
 

@@ -168,14 +168,14 @@ class TestFitted:
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
         read = read_answer(Answer("1", LEAK, None), guard.policy, reader=True)
         logit = score(read, guard.policy, combined()).logit
-        cautious = guard.at(1e9, rules_tau=logit + 1)
+        cautious = guard.at(1e9, evidence_tau=logit + 1)
         monkeypatch.setattr(detectors, "professional", lambda: limited(1e9, logit - 0.1))
         assert cautious.check(LEAK).reason.startswith("unsure: ")
         monkeypatch.setattr(detectors, "professional", lambda: limited(1e9, logit + 0.1))
         assert cautious.check(LEAK).action == "safe"
 
     def test_where_the_scores_disagree_it_abstains(self, guard: Guard) -> None:
-        eager = guard.at(-1e9, rules_tau=1e9)
+        eager = guard.at(-1e9, evidence_tau=1e9)
         assert eager.check(SAFE).action == "abstain"
         cause = eager.check(SAFE).cause
         assert cause is not None

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from discreet.guard.text.evidence.bind import find_evidence
 
 from discreet.cli import options
 from discreet.core.errors import InputError, UsageError
@@ -20,7 +21,6 @@ from discreet.guard.domains import (
     saved_domain,
 )
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.bind import find_evidence
 
 SMALLEST = {"medical": 2_000, "finance": 250, "law": 350}
 Edit = Callable[[str, str, str], Path]

@@ -177,7 +177,7 @@ def test_thresholds_are_stricter(read: Guard) -> None:
     for point in ("conservative", "balanced", "strict"):
         guard = Guard("medical", point=point)
         other = stricter(guard)
-        assert other.rules_tau < guard.rules_tau
+        assert other.evidence_tau < guard.evidence_tau
         assert other.unsure_above(other.point) < guard.unsure_above(guard.point)
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-from discreet.guard.text.doc import Doc
 from discreet.guard.text.evidence.bind import find_evidence
-from discreet.guard.text.evidence.mentions import Attribute
+
+from discreet.guard.text.attributes import Attribute
+from discreet.guard.text.doc import Doc
 
 Reader = Callable[..., list[Attribute]]
 COUNTING = ("third", "speaker")

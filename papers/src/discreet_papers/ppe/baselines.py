@@ -310,8 +310,8 @@ def cohorts(corpus: PPECorpus) -> dict[str, BoolArray]:
 def gated(scored: Scored, only: Mapping[str, BoolArray]) -> Scored:
     """Quantitative-content gating (IX-B) as a rule over a detector's flag: cohort-scoped numbers do not flag.
 
-    A text that states a quantity (an amount, a share, a dose, a range), and of which the evidence rules bind no
-    attribute to a person (`only`, as `cohorts` gives it), gets the lowest δ of the safe calibration texts. Quantities
+    A text that states a quantity (an amount, a share, a dose, a range), and of which no attribute is read
+    of a person (`only`, as `cohorts` gives it), gets the lowest δ of the safe calibration texts. Quantities
     are not stripped: where one attribute is a person's own the detector decides, and abstentions stay.
     """
     floor = float(scored.delta[f"safe_{CALIBRATION}"].min())
@@ -321,14 +321,14 @@ def gated(scored: Scored, only: Mapping[str, BoolArray]) -> Scored:
 
 
 def cohort_only(text: str, policy: Policy) -> bool:
-    """Whether a text states a quantity and, by the evidence rules, nothing that is a person's own."""
+    """Whether a text states a quantity and, as it is read, nothing that is a person's own."""
     if not QUANTITY.search(text):
         return False
-    read = read_answer(Answer("", text), policy, reader=False)
+    read = read_answer(Answer("", text), policy)
     return not any(attribute.subject in PERSONAL for attribute in read.attributes)
 
 
 BASELINES: Mapping[str, Fit] = {
-    "default guard": adapted("discreet:{domain}"), "evidence rules": adapted("rules:{domain}"),
+    "default guard": adapted("discreet:{domain}"),
     "Presidio": adapted("presidio"), "MiniLM, full": fine_tuned("full"), "MiniLM, LoRA": fine_tuned("lora")}
 """By name, all that run without an endpoint; `judge(endpoint)` is the one that needs it."""

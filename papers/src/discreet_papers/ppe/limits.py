@@ -129,10 +129,9 @@ def turns(n: int, seed: int, data: Path | None = None, domains: Sequence[str] = 
                        "built": domain == "medical" and partition == "unsafe", **row}
 
 
-SEARCHES = ((True, "action", "kept"), (True, "delta", "kept"), (True, "reader", "kept"), (False, "action", "kept"),
-            (False, "delta", "kept"), (True, "action", "misspelt"), (True, "delta", "misspelt"),
-            (True, "action", "hinted"))
-"""With the reader or by rules alone, what the adversary sees, and does with the values."""
+SEARCHES = (("action", "kept"), ("delta", "kept"), ("reader", "kept"), ("action", "misspelt"), ("delta", "misspelt"),
+            ("action", "hinted"))
+"""What the adversary sees, and does with the values."""
 
 
 def rewrites(n: int, seed: int, data: Path | None = None, budgets: Sequence[int] = BUDGETS,
@@ -141,11 +140,10 @@ def rewrites(n: int, seed: int, data: Path | None = None, budgets: Sequence[int]
     was withheld, of at most .7 n held answers in each domain."""
     found = {domain: [draft for part in ("unsafe", "unsafe_heldout")
                       for _, draft in drafts(domain, part, n, seed, mode="NONE")] for domain in {"medical", *domains}}
-    for reader in (True, False):
-        for row in one_shot(Guard("medical", reader=reader), found["medical"], np.random.default_rng((seed, 1))):
-            yield {"suite": "rewrites", **row}
-    for reader, sees, values in SEARCHES:
-        guards = {domain: Guard(domain, reader=reader) for domain in domains}
+    for row in one_shot(Guard("medical"), found["medical"], np.random.default_rng((seed, 1))):
+        yield {"suite": "rewrites", **row}
+    guards = {domain: Guard(domain) for domain in domains}
+    for sees, values in SEARCHES:
         for row in query_attacks(guards, {domain: found[domain] for domain in domains}, seed, round(0.7 * n), sees,
                                  values, budgets):
             yield {"suite": "rewrites", **row}
@@ -184,13 +182,12 @@ def limited(domains: Sequence[str], n: int, seed: int) -> dict[str, Any]:
                 ("alone", "held, each answer alone"), ("together", "held, as a conversation"),
                 ("added", "of those that pass alone, held as a conversation"), ("whole", "held, all in one answer"))]
     for row in rewrites(n, seed, budgets=BUDGETS if n > 9 else BUDGETS[:2], domains=domains):
-        how = "with the reader" if row["reader"] else "rules alone"
         rendered = "" if row.get("normalised", True) else ", not rendered"
         values = "" if row.get("values", "kept") == "kept" else f", values {row['values']}"
         for name, memory in (("held", ""), ("remembered", ", what was withheld is remembered")):
             if name in row:
                 rows.append({"domain": "all" if "values" in row else "medical", "suite": "rewrites", "share": row[name],
-                             "what": f"{row['attack']}{values}, {row['queries']} queries, {how}{rendered}{memory}"})
+                             "what": f"{row['attack']}{values}, {row['queries']} queries{rendered}{memory}"})
     for row in leak_rows(n, seed, domains=domains):
         if row["cases"] == "all":
             rows += [{"domain": row["domain"], "suite": "leaks", "what": f"{row['leak']}: {said}", "share": row[name]}

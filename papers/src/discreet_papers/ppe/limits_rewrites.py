@@ -157,7 +157,7 @@ def one_shot(guard: Guard, drafts: Sequence[Draft], rng: Generator, draws: int =
             # Without rendering, for the figure of what it adds.
             with nullcontext() if normalised else mock.patch("discreet.guard.reading.render", prepare):
                 still = sum(guard.check(*one).action != "safe" for one in rewritten)
-            yield {"attack": name, "normalised": normalised, "queries": 0, "reader": guard.reader,
+            yield {"attack": name, "normalised": normalised, "queries": 0,
                    "held": rate_estimate(still, len(held), unit="answer")}
 
 
@@ -313,8 +313,7 @@ def query_attacks(guards: Mapping[str, Guard], drafts: Mapping[str, Sequence[Dra
         needed += [attack(guards[domain], one, sees, default_rng((seed, 2, i, k)), max(budgets), values)
                    for k, one in islice(held, most)]
     for budget in budgets:
-        yield attack_row(needed, budget) | {"attack": f"sees {sees}", "values": values,
-                                            "reader": next(iter(guards.values())).reader}
+        yield attack_row(needed, budget) | {"attack": f"sees {sees}", "values": values}
 
 
 def attack_row(needed: Sequence[Needed], budget: int) -> dict[str, Any]:

@@ -70,9 +70,8 @@ class Partitions:
 
 
 def read_partitions(folder: Path | str, policy: Policy, encoders: Sequence[Encoder], *, seed: int = 42,
-                    quiet: bool = True, reader: bool = False) -> Partitions:
-    """Read and encode the partitions of a folder: `safe.jsonl`, `unsafe.jsonl`, and of the others what is there; with
-    `reader`, the learned reader reads along.
+                    quiet: bool = True) -> Partitions:
+    """Read and encode the partitions of a folder: `safe.jsonl`, `unsafe.jsonl`, and of the others what is there.
 
     InputError where safe or unsafe texts are missing or too few, or a file cannot be read.
     """
@@ -83,17 +82,16 @@ def read_partitions(folder: Path | str, policy: Policy, encoders: Sequence[Encod
         if name not in there:
             raise InputError(f"{home} has no {name}.jsonl: expected the folder that 'discreet synth run' leaves, or "
                              "one with partitions of those names")
-    corpus = read_corpus(policy, there["safe"], there["unsafe"], there.get("borderline", ()), seed=seed, quiet=quiet,
-                         reader=reader)
+    corpus = read_corpus(policy, there["safe"], there["unsafe"], there.get("borderline", ()), seed=seed, quiet=quiet)
     encoded = fit.encode_corpus(corpus, encoders)
     unseen = {}
     for name, kind in UNSEEN.items():
         if name in there:
             samples = read_side(there[name], kind, policy.domain.name)
-            read = [(s, read_answer(s.answer, policy, reader=reader)) for s in samples]
+            read = [(s, read_answer(s.answer, policy)) for s in samples]
             kept = [(s, r) for s, r in read if never_judged(r, policy) is None]
             unseen[name] = Side([s for s, _ in kept], rows_of(encoded.fusion, encoded.reader, [r for _, r in kept],
-                                                              encoded.encoded, encoded.counted))
+                                                              encoded.encoded, policy))
     return Partitions(encoded, unseen)
 
 

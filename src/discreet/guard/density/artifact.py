@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from discreet.core.arrays import read_arrays, write_arrays
 from discreet.core.errors import InputError
 from discreet.core.folders import Manifest, atomic_folder, read_manifest, sha256, write_manifest
 from discreet.guard.density.base import prefixed, under
-from discreet.guard.density.detector import ENCODED, GATES, Detector
+from discreet.guard.density.detector import ENCODED, GATES, Detector, Gate
 from discreet.guard.density.discriminators import DENSITY, restore_discriminator
 from discreet.guard.density.encoders.evidence import EvidenceEncoder
 from discreet.guard.density.fitted_dual import FittedDual
@@ -45,7 +45,7 @@ def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mappin
             "discriminators": {kind: found.config() for kind, found in detector.discriminators.items()},
             "decides": detector.decides, "thetas": detector.thetas.to_json(), "spread": detector.spread,
             "points": {kind: dict(points) for kind, points in detector.points.items()},
-            "gate": detector.gate, "reader": weights() if detector.reader else None, "card": dict(card),
+            "gate": detector.gate, "reader": weights(), "card": dict(card),
         }  # fmt: skip
         write_manifest(part, MANIFEST, FORM, VERSION, facts)
 
@@ -64,8 +64,8 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     evidence = EvidenceEncoder(domain)
     if manifest.fact("evidence", list) != list(evidence.features):
         raise InputError(f"{folder} counts other evidence features than this discreet does: fit the guard again")
-    gate, read = manifest.facts.get("gate", "fitted"), manifest.facts.get("reader")
-    if read is not None and read != weights():
+    gate, read = manifest.fact("gate", str), manifest.fact("reader", dict)
+    if read != weights():
         raise InputError(f"{folder} was fitted with another reader than this discreet ships: fit the guard again")
     encoded, decides, spread = (manifest.fact("encoded", str), manifest.fact("decides", str),
                                 manifest.facts.get("spread"))
@@ -78,8 +78,8 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
         policy = Policy.restore(manifest.fact("policy", dict), domain)
         if encoded not in ENCODED:
             raise InputError(f"it encodes {encoded!r}; expected {' or '.join(ENCODED)}")
-        if gate not in GATES or (gate == "professional" and read is None):
-            raise InputError(f"its gate is {gate!r}; expected {' or '.join(GATES)}, the latter with the reader")
+        if gate not in GATES:
+            raise InputError(f"its gate is {gate!r}; expected {' or '.join(GATES)}")
         if not isinstance(spread, float) or not (isfinite(spread) and spread > 0):
             raise InputError("it must give a positive spread")
         if decides not in {DENSITY, *found} or set(points) != {DENSITY, *found}:
@@ -87,8 +87,8 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     except (InputError, TypeError) as error:
         said = error if isinstance(error, InputError) else "it holds a policy of another form"
         raise InputError(f"{folder / MANIFEST}: {said}; fit the guard again") from None
-    detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, thetas, points, spread,
-                        gate, None if read is None else policy)
+    detector = Detector(domain, encoded, fusion, evidence, dual, found, decides, policy, thetas, points, spread,
+                        cast(Gate, gate))
     return detector, policy, manifest.fact("card", dict)
 
 

@@ -67,17 +67,16 @@ class Corpus:
 
 
 def read_corpus(policy: Policy, safe: Texts, unsafe: Texts, borderline: Texts = (), *, seed: int = 42,
-                quiet: bool = True, reader: bool = False) -> Corpus:
+                quiet: bool = True) -> Corpus:
     """Read the texts of all sides, drop repeats and what never reaches layer 2, and split the rest into three sets.
 
-    With `reader`, the learned reader reads along. InputError for files that cannot be read and sides with too few
-    texts.
+    InputError for files that cannot be read and sides with too few texts.
     """
     sides: dict[Kind, Texts] = {"safe": safe, "unsafe": unsafe, "borderline": borderline}
     samples = [s for kind, given in sides.items() for s in read_side(given, kind, policy.domain.name)]
     counts = Counter(read=len(samples))
     samples, repeats = without_repeats(samples)
-    reads = [read_answer(s.answer, policy, reader=reader)
+    reads = [read_answer(s.answer, policy)
              for s in progress(samples, len(samples), quiet=quiet, label="texts read")]
     lost = [never_judged(read, policy) for read in reads]
     counts.update({**repeats, **{why: lost.count(why) for why in ("direct", "empty", "not_english")}})

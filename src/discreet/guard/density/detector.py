@@ -39,21 +39,20 @@ user had said."""
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """What is scored of n answers: `features` (m, dim), a row for each chunk, whose answer `owner` (m,) says, ascending
-    from 0, and the `evidence` (n, k) of each whole answer; where the learned reader read along, its `vectors`
-    (n, v) and the log-odds `odds` (n, 2) that the calibrated score adds up."""
+    from 0, and of each whole answer the `evidence` (n, k), the reader's `vectors` (n, v) and the log-odds `odds` (n, 2)
+    that the calibrated score adds up."""
 
     features: NDArray[np.float32] = field(repr=False)
     owner: NDArray[np.intp] = field(repr=False)
     evidence: NDArray[np.float32] = field(repr=False)
-    vectors: NDArray[np.float32] | None = field(default=None, repr=False)
-    odds: FloatArray | None = field(default=None, repr=False)
+    vectors: NDArray[np.float32] = field(repr=False)
+    odds: FloatArray = field(repr=False)
 
     def of(self, among: BoolArray) -> Rows:
         """Those of some of the answers."""
         owners = among[self.owner]
         return Rows(self.features[owners], (np.cumsum(among) - 1)[self.owner[owners]], self.evidence[among],
-                    None if self.vectors is None else self.vectors[among],
-                    None if self.odds is None else self.odds[among])
+                    self.vectors[among], self.odds[among])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,9 +89,9 @@ UNLIKE: dict[Gate, str] = {"fitted": "unlike the safe and unlike the unsafe text
 class Detector:
     """A fitted layer 2.
 
-    `gate` says what an answer must be unlike to be out of distribution: both sides of `dual`, or professional text. The
-    learned reader reads along where `counted` holds the policy under which its attributes count. `dual` gives δ where
-    `decides` is "density"; else that of `discriminators` does.
+    `gate` says what an answer must be unlike to be out of distribution: both sides of `dual`, or professional text.
+    `counted` is the policy under which attributes count. `dual` gives δ where `decides` is "density"; else that of
+    `discriminators` does.
     `points` holds τ by discriminator and operating point, `spread` the standard deviation of the density's δ on
     calibration texts, which brings it to the scale of a logit.
     """
@@ -104,16 +103,11 @@ class Detector:
     dual: FittedDual
     discriminators: Mapping[str, Discriminator]
     decides: str
+    counted: Policy
     thetas: Thetas = NEVER
     points: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     spread: float = 1.0
-    gate: Gate = "fitted"
-    counted: Policy | None = None
-
-    @property
-    def reader(self) -> bool:
-        """Whether the learned reader reads along."""
-        return self.counted is not None
+    gate: Gate = "professional"
 
     def unsure_above(self, point: str) -> float:
         """The log-odds of evidence above which an answer that nothing flags is an abstention at an operating point."""
@@ -165,25 +159,22 @@ class Detector:
     def _foreign(self, rows: Rows, sigmas: FloatArray) -> BoolArray:
         if self.gate == "fitted":
             return self.thetas.out_of_distribution(sigmas)
-        if rows.vectors is None:
-            raise DetectorError("the gate", "no vector of the learned reader")
         return professional().out_of_distribution(rows.vectors)
 
     def _delta(self, rows: Rows, density: FloatArray) -> tuple[FloatArray, float]:
         if self.decides == DENSITY:
             return density, 0.0
         found = self.discriminators[self.decides]
-        if found.reads == "evidence":
-            return found.delta(rows.evidence)[rows.owner], found.unsure
-        if found.reads == "odds":
-            return found.delta(given("odds", rows.features, rows.evidence, rows.odds))[rows.owner], found.unsure
-        return found.delta(given(found.reads, rows.features, rows.evidence[rows.owner], None)), found.unsure
+        if found.reads in ("evidence", "odds"):
+            return found.delta(given(found.reads, rows.features, rows.evidence, rows.odds))[rows.owner], found.unsure
+        of_chunks = given(found.reads, rows.features, rows.evidence[rows.owner], rows.odds[rows.owner])
+        return found.delta(of_chunks), found.unsure
 
 
 def detected_in(read: Reading) -> Detected:
     """What encoders need of what the guard has read: a direct identifier of the asker's is no evidence."""
-    return Detected(read.ruled, tuple(span for span, subject in read.direct if subject != "asker"),
-                     None if read.seen is None else read.seen.vector)
+    return Detected(read.attributes, tuple(span for span, subject in read.direct if subject != "asker"),
+                    read.seen.vector)
 
 
 def text_of(read: Reading, encoded: Encoded) -> str:
@@ -193,11 +184,8 @@ def text_of(read: Reading, encoded: Encoded) -> str:
 
 
 def rows_of(fusion: Fusion, evidence: EvidenceEncoder, reads: Sequence[Reading], encoded: Encoded,
-            counted: Policy | None = None) -> Rows:
-    """The rows of several answers, each as it would be alone; with `counted`, of answers that the reader has read.
-
-    Raises UsageError where it has not.
-    """
+            counted: Policy) -> Rows:
+    """The rows of several answers, each as it would be alone, under the policy `counted`."""
     readings = [detected_in(read) for read in reads]
 
     def features(read: Reading, found: Detected) -> NDArray[np.float32]:
@@ -210,11 +198,6 @@ def rows_of(fusion: Fusion, evidence: EvidenceEncoder, reads: Sequence[Reading],
             parts = list(pool.map(features, reads, readings))
     owner = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
     joined = np.concatenate(parts) if parts else np.empty((0, fusion.dim), dtype=np.float32)
-    if counted is None:
-        return Rows(joined, owner, evidence.rows(readings))
-    seen = [read.seen.vector for read in reads if read.seen is not None]
-    if len(seen) < len(reads):
-        raise UsageError("the guard was fitted with the learned reader, which has not read the answer; expected "
-                         "reader=True")
-    return Rows(joined, owner, evidence.rows(readings), np.array(seen, dtype=np.float32),
+    vectors = np.array([read.seen.vector for read in reads], dtype=np.float32)
+    return Rows(joined, owner, evidence.rows(readings), vectors,
                 np.array([odds(read, counted) for read in reads], dtype=np.float64).reshape(-1, 2))

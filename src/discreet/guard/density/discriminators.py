@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.types import FloatArray, IntArray
 from discreet.guard.density.base import LEAST_ROWS, Arrays, Saved, TooFewRowsError, as_float, restoring
 from discreet.guard.density.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
@@ -224,16 +224,11 @@ def _fit(name: str, rows: NDArray[Any], labels: IntArray, **options: Any) -> Any
         return kinds[name](**options).fit(rows, labels)
 
 
-def given(reads: Reads, features: NDArray[Any], evidence: NDArray[Any], odds: NDArray[Any] | None) -> NDArray[Any]:
-    """What a discriminator reads of rows with features (n, d), evidence (n, k) and log-odds (n, 2).
-
-    Raises UsageError where it reads log-odds and the learned reader did not read along.
-    """
+def given(reads: Reads, features: NDArray[Any], evidence: NDArray[Any], odds: NDArray[Any]) -> NDArray[Any]:
+    """What a discriminator reads of rows with features (n, d), evidence (n, k) and log-odds (n, 2)."""
     if reads == "both":
         return np.hstack([features, evidence])
     if reads == "odds":
-        if odds is None:
-            raise UsageError("'odds+logistic' needs what the learned reader sees; expected a fit with reader=True")
         return odds
     return evidence if reads == "evidence" else features
 

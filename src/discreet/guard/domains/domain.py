@@ -24,7 +24,7 @@ SHARED: Mapping[str, str] = {
     "age": "AGE", "occupation": "OCCUPATION", "place": "LOCATION", "affiliation": "AFFILIATION", "family": "FAMILY",
 }
 """Classes that every domain may use, and what synthetic records call them (paper section IV-B, Table II)."""
-ALWAYS = ("ethnicity", "sex", "person")
+ALWAYS = ("ethnicity", "sex")
 """Classes that are looked for in every domain."""
 IDENTIFYING = ("age", "ethnicity", "place", "occupation", "family", "affiliation")
 """Classes that say who somebody is; those of a domain say what happened to them."""
@@ -45,17 +45,13 @@ class DomainClass:
     """A class of quasi-identifiers of a domain: `name` in evidence ("visit"), `label` in records ("VISIT_PATTERN").
 
     `terms` are the kinds of `terms.tsv` and `suffixes.tsv` that state it. `patterns` are why a match counts and the
-    regular expression (case ignored); the value is its first group, or else the whole match. `carries_over`: a note
-    without a subject says it of the person of the sentence before. `of_relative`: what it is called where it is stated
-    of a relative and so tells of the family of the other person.
+    regular expression (case ignored); the value is its first group, or else the whole match.
     """
 
     name: str
     label: str
     terms: tuple[str, ...]
     patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
-    carries_over: bool = False
-    of_relative: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,16 +109,6 @@ class Domain:
     def class_of_kind(self) -> Mapping[str, str]:
         """Kind of a term to the class that it states."""
         return {kind: one.name for one in self.classes for kind in one.terms}
-
-    @cached_property
-    def carried(self) -> frozenset[str]:
-        """Its classes that carry over to a note without a subject."""
-        return frozenset(one.name for one in self.classes if one.carries_over)
-
-    @cached_property
-    def of_relative(self) -> Mapping[str, str]:
-        """Class to what it is called where it is said of a relative."""
-        return {one.name: one.of_relative for one in self.classes if one.of_relative}
 
     @cached_property
     def patterns(self) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
@@ -220,7 +206,7 @@ MONEY = (r"(?:[$£€₹]\s?\d(?:[\d,.]*\d)?(?:\s?(?:k|m|million|billion|thousan
 
 POLICY_KEYS = ("version", "domain", "languages", "counts", "rule", "point", "allow_direct", "inferred", "names",
                "quotes", "on_flag", "audience", "audiences")
-_CLASS_KEYS = ("label", "terms", "phrases", "patterns", "carries_over", "of_relative")
+_CLASS_KEYS = ("label", "terms", "phrases", "patterns")
 _KEYS = ("person", "people", "shared", "classes", "other_terms", "lower_case_terms", "suffix_reason")
 
 
@@ -279,11 +265,7 @@ def _class(where: str, name: object, body: object) -> DomainClass:
             compiled.append((why, re.compile(regex, re.I)))
         except re.error as error:
             raise InputError(f"{where}: {regex[:60]!r} is no regular expression: {error}") from None
-    relative = body.get("of_relative")
-    return DomainClass(
-        name, label, _words(where, "terms", body.get("terms", [name])), tuple(compiled),
-        bool(body.get("carries_over", False)), None if relative is None else _text(where, "of_relative", relative),
-    )
+    return DomainClass(name, label, _words(where, "terms", body.get("terms", [name])), tuple(compiled))
 
 
 def _check_tables(domain: Domain) -> None:

@@ -19,8 +19,8 @@ from discreet.guard.population import words
 from discreet.guard.population.ages import OLDEST, ages_of
 from discreet.guard.population.found import Found
 from discreet.guard.population.words import Value
+from discreet.guard.text import lexicon as lex
 from discreet.guard.text.doc import TOKEN
-from discreet.guard.text.evidence import lexicon as lex
 
 COUNTED = (*IDENTIFYING, "sex")
 """Classes of findings that say who somebody is; those of a domain say what happened, which no population holds."""

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from discreet.guard.domains import table_rows
-from discreet.guard.text.evidence import lexicon as lex
+from discreet.guard.text import lexicon as lex
 
 Value = int | str
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")

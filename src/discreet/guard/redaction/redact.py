@@ -93,11 +93,11 @@ def redact(guard: Guard, answer: Answer) -> Redaction:
 def stricter(guard: Guard) -> Guard:
     """The guard at the next stricter operating point, its thresholds lower by `MARGIN` at least; asks no second."""
     point = NEXT.get(guard.point, guard.point)
-    rules, unsure = guard.rules, guard.unsure_above(guard.point)
+    unsure = guard.unsure_above(guard.point)
     tau = guard.tau
     if tau is not None and guard.is_fitted:
         tau = min(guard.detector.tau(point), tau - MARGIN)
-    other = guard.at(tau, min(rules.threshold(point), guard.rules_tau - MARGIN),
+    other = guard.at(tau, min(guard.model.threshold(point), guard.evidence_tau - MARGIN),
                      min(guard.unsure_above(point), unsure - MARGIN))
     other.point, other.second = point, None
     return other

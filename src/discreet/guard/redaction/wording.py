@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from discreet.guard.population.ages import ages_of
 from discreet.guard.population.words import job
-from discreet.guard.text.evidence import lexicon as lex
+from discreet.guard.text import lexicon as lex
 
 
 class Edit(NamedTuple):

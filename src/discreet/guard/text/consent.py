@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import cached_property
 
 from discreet.core.unicode import squeezed
+from discreet.guard.text import lexicon as lex
+from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc, Docs
-from discreet.guard.text.evidence import lexicon as lex
-from discreet.guard.text.evidence.mentions import Attribute
-from discreet.guard.text.evidence.referents import Referent, find_referents
 from discreet.guard.text.facts import STEM, fact_words, is_alike, token_words
 from discreet.guard.text.record import Alone
+from discreet.guard.text.referents import Referent, find_referents
 from discreet.guard.text.resources import patterns
 
 _REPEATED = ("third", "speaker", "cohort")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from discreet.guard.text.evidence import lexicon as lex
+from discreet.guard.text import lexicon as lex
 from discreet.guard.text.resources import words as word_lists
 
 _WORD = re.compile(r"[^\W_]+")

@@ -22,8 +22,8 @@ from discreet.core.records import Answer, Origin
 from discreet.guard.text.doc import Doc, Docs
 
 if TYPE_CHECKING:
+    from discreet.guard.text.attributes import Attribute
     from discreet.guard.text.consent import OwnWords, Spoken
-    from discreet.guard.text.evidence.mentions import Attribute
     from discreet.guard.text.record import Alone
 
 _ROLES: dict[str, Origin] = {"system": "system", "developer": "system", "tool": "tool", "function": "tool",

@@ -55,7 +55,8 @@ class Seen:
 
     `counts` (3, 4) are log-odds that some person of each of `TOLD` has at least one, two, three, four attributes of the
     identifying classes, read from the text as a whole; `held` (4,) the same of each person, read from their spans;
-    `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1.
+    `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1; `tells` the log-odds that it
+    tells something of whom its question describes, very low without a question.
     """
 
     spans: tuple[Span, ...]
@@ -63,6 +64,7 @@ class Seen:
     held: Mapping[tuple[str, Subject], Floats] = field(repr=False)
     inferred: Mapping[str, float]
     vector: Floats = field(repr=False)
+    tells: float = -20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,8 @@ class Reader:
         mean = np.sum([out["vector"] for out in outs], axis=0, dtype=np.float32)
         vector = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
         inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
-        return Seen(tuple(spans), counts, held, inferred, vector)
+        tells = max(float(out["tells"][0]) for out in outs) if before else -20.0
+        return Seen(tuple(spans), counts, held, inferred, vector, tells)
 
     def _question(self, asked: str) -> list[int]:
         """The tokens that stand before every window of an answer, a separator last."""
@@ -175,6 +178,7 @@ class Reader:
                for name in ("inside", "begins", "whose", "person", "held")}
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
         out["inferred"] = np.max([run["inferred"][0] for run in runs], axis=0)
+        out["tells"] = np.max([run["tells"] for run in runs], axis=0)
         out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)
         return out
 
@@ -279,7 +283,7 @@ RECORD = "\x1e"
 """Stands between the records of rendered tables and structured output."""
 _OF_NOBODY = re.compile("[\x1c\x1d][^\n\x1f]*\x1f?")
 """What is not read; see `discreet.guard.text.render.words`."""
-ASKED = 48
+ASKED = 96
 """How many tokens of a question are read before its answer."""
 _SHARED = 8
 """Neighbouring windows share at least one token in so many."""
@@ -287,13 +291,8 @@ _BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
 _OPEN = 256
 """With how many persons of one record a further span is compared."""
-_OF_TEXT = ("counts", "inferred", "vector")
-_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector")
-
-
-def is_read_whole(text: str) -> bool:
-    """Whether nothing in a rendered text is marked as nobody's, which the reader leaves out."""
-    return _OF_NOBODY.search(text) is None
+_OF_TEXT = ("counts", "inferred", "vector", "tells")
+_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "tells")
 
 
 def seal(card: Mapping[str, Any]) -> str:

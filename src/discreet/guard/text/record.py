@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from discreet.core.records import Subject
 from discreet.guard.domains import Domain
+from discreet.guard.text.attributes import Attribute, attributes_of
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.bind import find_evidence
-from discreet.guard.text.evidence.learned import attributes_of
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.facts import STEM, fact_words, is_alike
-from discreet.guard.text.reader import packaged
+from discreet.guard.text.reader import Seen, packaged
+from discreet.guard.text.terms import terms_of
 
 Fact = tuple[str, tuple[str, ...]]
 """A class of attributes and the words that tell it, as `fact_words` has them."""
@@ -33,22 +32,27 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The attributes that rules and the learned reader, where it is asked, find in a text."""
+    """The attributes that a text tells, the terms of a domain among them."""
 
     doc: Doc
-    ruled: tuple[Attribute, ...]
-    seen: tuple[Attribute, ...] | None
+    attributes: tuple[Attribute, ...]
 
     @classmethod
-    def of(cls, doc: Doc, domain: Domain, *, reader: bool) -> Read:
-        """A text as read."""
-        seen = doc.once(("seen", doc.text), lambda: packaged().read(doc.text)) if reader else None
-        return cls(doc, find_evidence(doc, domain), None if seen is None else tuple(attributes_of(seen, doc)))
+    def of(cls, doc: Doc, domain: Domain) -> Read:
+        """A text as read. Raises DetectorError."""
+        seen = seen_in(doc, doc.text)
+        return cls(doc, (*attributes_of(seen, doc), *terms_of(doc, domain, seen.spans)))
 
     def facts(self, counted: Collection[str], subjects: Collection[Subject] | None = None) -> frozenset[Fact]:
-        """What is told of anybody, or of some `subjects` as the reader takes them, in the classes that count."""
-        found = (*self.ruled, *(self.seen or ())) if subjects is None else self.seen or ()
-        return frozenset(facts_of((a for a in found if subjects is None or a.subject in subjects), self.doc, counted))
+        """What is told of anybody, or of some `subjects`, in the classes that count."""
+        found = (a for a in self.attributes if subjects is None or a.subject in subjects)
+        return frozenset(facts_of(found, self.doc, counted))
+
+
+def seen_in(doc: Doc, text: str, asked: str = "") -> Seen:
+    """What the reader sees in a text of a document, behind its question where one is given; read once. Raises
+    DetectorError."""
+    return doc.once(("seen", text, asked), lambda: packaged().read(text, asked))
 
 
 def facts_of(attributes: Iterable[Attribute], doc: Doc, counted: Collection[str]) -> Iterator[Fact]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from discreet.core.records import Origin, Prompts
+from discreet.guard.text import lexicon as lex
 from discreet.guard.text.consent import Spoken
 from discreet.guard.text.doc import Docs
-from discreet.guard.text.evidence import lexicon as lex
 from discreet.guard.text.resources import patterns
 from discreet.guard.text.templates import Message, Slot, Template, collapsed, known, parse
 

@@ -40,7 +40,7 @@ def test_the_domain_and_the_point_are_those_of_the_passage_or_the_option() -> No
     with pytest.raises(UsageError, match="name no domain"):
         open_guard("discreet").predict(WELDER, None)
     strict = Guard("medical", point="strict")
-    assert open_guard("discreet:medical", "strict").threshold == probability(strict.rules_tau)
+    assert open_guard("discreet:medical", "strict").threshold == probability(strict.evidence_tau)
 
 
 def test_what_was_allowed_before_is_no_direct_flag(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from discreet.guard.text.evidence.bind import find_evidence
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,10 +20,9 @@ from discreet.guard.density.encoders.evidence import (
     read,
 )
 from discreet.guard.domains import builtin_domains, load_domain
+from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.bind import find_evidence
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.inputs.encode.base import WholeText
 
 OMAHA = "The client is a 52-year-old female litigator from Omaha with two children and a recent custody filing."

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from discreet.guard.text.evidence.mentions import Context, taggers
+from discreet.guard.text.evidence.taggers.age import value_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.mentions import Context, taggers
-from discreet.guard.text.evidence.taggers.age import value_of
 
 FIFTY_TWO = [
     "A 52-year-old man was seen.", "The man is 52 years old.", "The man is fifty-two years old.", "He is 52.",

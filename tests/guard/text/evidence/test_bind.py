@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.guard.text.cases import cases
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.bind import cases
 
 Read = Callable[..., Any]
 

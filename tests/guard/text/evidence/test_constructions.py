@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-
-from discreet.guard.text.doc import Doc
 from discreet.guard.text.evidence import constructions as cons
 from discreet.guard.text.evidence.mentions import Context
+
+from discreet.guard.text.doc import Doc
 
 
 def context_of(text: str) -> Context:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from discreet.guard.text.evidence.bind import find_evidence
+from discreet.guard.text.evidence.mentions import classes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,8 +13,6 @@ from discreet.core.errors import UsageError
 from discreet.core.records import SUBJECTS
 from discreet.guard.domains import builtin_domains
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.bind import find_evidence
-from discreet.guard.text.evidence.mentions import classes_of
 
 Read = Callable[..., Any]
 PIECES = [

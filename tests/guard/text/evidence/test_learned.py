@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from discreet.core.records import Subject
 from discreet.core.unicode import prepare
 from discreet.guard.domains import IDENTIFYING
+from discreet.guard.text.attributes import KINDS, WEAK, Attribute, attributes_of, facts_words, merged
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.learned import KINDS, WEAK, attributes_of, facts_words, merged
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.reader import Seen, Span
 
 

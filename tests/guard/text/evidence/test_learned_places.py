@@ -8,9 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.guard.text.attributes import Attribute, attributes_of, overlapping
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.learned import attributes_of, overlapping
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.reader import Seen, Span
 
 Place = tuple[int, int]

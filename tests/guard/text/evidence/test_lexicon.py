@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.guard.domains import load_domain
+from discreet.guard.text import lexicon as lex
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence import lexicon as lex
-from discreet.guard.text.evidence.lexicon import Matcher, canonical_place, matcher, singular
+from discreet.guard.text.lexicon import Matcher, canonical_place, matcher, singular
 from discreet.guard.text.resources import patterns
 
 MEDICAL = load_domain("medical")

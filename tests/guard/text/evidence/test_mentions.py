@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from discreet.guard.text.evidence.mentions import IDENTIFYING, Attribute, Context, Mention, classes_of, taggers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,7 +9,6 @@ from discreet.core.errors import UsageError
 from discreet.core.records import Evidence
 from discreet.guard.domains import ALWAYS, SHARED, builtin_domains, load_domain
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.mentions import IDENTIFYING, Attribute, Context, Mention, classes_of, taggers
 
 
 @pytest.mark.parametrize("domain", builtin_domains())

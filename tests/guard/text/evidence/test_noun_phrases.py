@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.noun_phrases import Name, is_agent_noun, job_phrase, job_value, name_at
+from discreet.guard.text.noun_phrases import Name, is_agent_noun, job_phrase, job_value, name_at
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from discreet.core.records import SUBJECTS
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.lexicon import person_words
-from discreet.guard.text.evidence.referents import Referent, find_referents
+from discreet.guard.text.lexicon import person_words
+from discreet.guard.text.referents import Referent, find_referents
 
 WORDS = [
     "I", "my", "she", "her", "he", "they", "you", "we", "a", "the", "patient", "patients", "woman", "husband", "if",

@@ -31,7 +31,7 @@ class DiscreetGuard:
     under the policy is `direct`.
     """
 
-    probability, reader = True, True
+    probability = True
 
     def __init__(self, given: str | Guard | None = None, *, point: str | None = None) -> None:
         if isinstance(given, str) and (Path(given) / MANIFEST).exists():
@@ -41,7 +41,7 @@ class DiscreetGuard:
         self._guard_of = cache(self._opened)
         known = sorted(path.parent.name for path in self._folder.glob(f"*/{MANIFEST}")) if self._folder else ["medical"]
         first = self._guard_of(known[0])[0]
-        self.threshold: float | None = probability(first.rules_tau if first.tau is None else first.tau)
+        self.threshold: float | None = probability(first.evidence_tau if first.tau is None else first.tau)
 
     def _opened(self, domain: str | None) -> tuple[Guard, Policy]:
         given = domain if self._given is None else self._given
@@ -49,11 +49,11 @@ class DiscreetGuard:
             raise UsageError("the passages name no domain; expected the guard of one, such as discreet:medical")
         if self._folder is not None:
             given = Guard.load(self._folder / str(given), point=self._point)
-        guard = given if isinstance(given, Guard) else Guard(given, point=self._point, reader=self.reader)
+        guard = given if isinstance(given, Guard) else Guard(given, point=self._point)
         passing = replace(guard.policy, allow_direct=known_types())
         detector = guard.detector if guard.is_fitted else None
-        contextual = Guard(passing, point=guard.point, detector=detector, second=guard.second, reader=guard.reader)
-        return contextual.at(guard.tau, guard.rules_tau), guard.policy
+        contextual = Guard(passing, point=guard.point, detector=detector, second=guard.second)
+        return contextual.at(guard.tau, guard.evidence_tau), guard.policy
 
     def predict(self, text: str, domain: str | None) -> Prediction:
         """The verdict of the contextual layers, and of direct identifiers apart."""
@@ -67,12 +67,6 @@ class DiscreetGuard:
         spans = tuple(found for f in judged.findings if (found := _span(f)) is not None)
         return Prediction(verdict.score, verdict.action, direct, spans)
 
-
-@tested_guards.register("rules")
-class RulesGuard(DiscreetGuard):
-    """The same without the learned reader; of fitted folders, as they are."""
-
-    reader = False
 
 
 def _span(finding: Finding) -> PredictedSpan | None:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.guard.domains import IDENTIFYING, DomainLike, load_domain, save_facts, saved_domain
+from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.direct.detect import DirectSpan, find_direct
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence.bind import find_evidence
-from discreet.guard.text.evidence.mentions import Attribute
+from discreet.guard.text.record import Read
 from discreet.guard.text.render import render
 from discreet.inputs.encode.base import encoders, open_encoder, saving
 
@@ -45,7 +45,7 @@ def read(text: str, domain: DomainLike) -> Detected:
     Raises UsageError for an unknown domain, DetectorError where a recogniser broke.
     """
     prepared = render(text)
-    return Detected(find_evidence(Doc(prepared), domain), tuple(find_direct(prepared)))
+    return Detected(Read.of(Doc(prepared), load_domain(domain)).attributes, tuple(find_direct(prepared)))
 
 
 def feature_names(domain: DomainLike) -> tuple[str, ...]:

@@ -41,11 +41,11 @@ class ReaderEncoder:
         return Detected((), vector=packaged().read(render(text).text).vector)
 
     def rows(self, readings: Sequence[Detected]) -> NDArray[np.float32]:
-        """The (n, dim) array of what was read. Raises UsageError where the learned reader did not read along."""
+        """The (n, dim) array of what was read. Raises UsageError for a reading without a vector."""
         vectors = [reading.vector for reading in readings]
         if any(vector is None for vector in vectors):
-            raise UsageError("the encoder 'reader' was given a text that the learned reader has not read; expected a "
-                             "guard with reader=True")
+            raise UsageError("the encoder 'reader' was given a reading without the learned reader's vector; expected "
+                             "one of the guard, or of its own read()")
         return np.array(vectors, dtype=np.float32).reshape(-1, self.dim)
 
     def chunks(self, text: str) -> list[str]:

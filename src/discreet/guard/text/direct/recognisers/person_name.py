@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from discreet.guard.text import lexicon
 from discreet.guard.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
-from discreet.guard.text.evidence import lexicon
-from discreet.guard.text.evidence.lexicon import frame_of, is_english, is_name_shaped, noted_names
+from discreet.guard.text.lexicon import frame_of, is_english, is_name_shaped, noted_names
 from discreet.guard.text.resources import patterns, words
 
 _P, _WORDS = patterns("names"), words("names")

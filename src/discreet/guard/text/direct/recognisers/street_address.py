@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from discreet.guard.text import lexicon
 from discreet.guard.text.direct.detect import BOUND, Facts, Hit, recogniser, recognisers
-from discreet.guard.text.evidence import lexicon
-from discreet.guard.text.evidence.lexicon import is_english, is_taken
+from discreet.guard.text.lexicon import is_english, is_taken
 from discreet.guard.text.resources import patterns, words
 
 _P = patterns("addresses")

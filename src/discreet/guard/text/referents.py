@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from discreet.core.records import Subject
+from discreet.guard.text import lexicon as lex
+from discreet.guard.text import noun_phrases as phrases
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence import lexicon as lex
-from discreet.guard.text.evidence import noun_phrases as phrases
 from discreet.guard.text.resources import patterns
 
 _NO_HEAD = lex.FUNCTION | lex.PAST_AUX | lex.MODALS

@@ -118,16 +118,6 @@ def occupations() -> Mapping[str, Term]:
 
 
 @cache
-def family_terms() -> Mapping[str, Term]:
-    """Relatives and family status; plurals only where they mean something of their own ("twins").
-
-    Kinds: partner, child, parent, sibling, extended, status.
-    """
-    return _table("family", 4, lambda surface, kind, said, flag: Term(
-        surface, kind, surface if said == "=" else said, flag))
-
-
-@cache
 def organisations() -> Mapping[str, Term]:
     """Known employers, schools, hospitals, unions, churches, clubs and armed forces, by kind."""
     return _table("organisations", 3, lambda name, kind, flag: Term(name, kind, name, flag))

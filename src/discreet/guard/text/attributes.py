@@ -1,29 +1,28 @@
-"""Attributes that the learned reader finds, in the form of the rules' own, and both put together."""
+"""Attributes: what a text tells of whom, as the learned reader finds it.
+
+The value of an attribute lives in memory only; what leaves the process is `Evidence`: type, subject and offsets.
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 
-from discreet.core.records import PERSONS, Subject
+from discreet.core.records import PERSONS, Evidence, Subject
 from discreet.guard.domains import IDENTIFYING, load_domain
+from discreet.guard.text import lexicon as lex
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence import lexicon as lex
-from discreet.guard.text.evidence.mentions import Attribute
 from discreet.guard.text.reader import Seen, Span
 from discreet.guard.text.resources import words as word_lists
 
 KINDS = (*IDENTIFYING, "sex")
-"""The classes that the reader decides; those of a domain, and whether a person is spoken of, are the rules' own."""
+"""The classes that the reader finds; those of a domain are found by its terms (`terms.py`)."""
 WEAK = 0.7
 """Below this probability a span counts as weak."""
-_FORM: tuple[Subject, ...] = ("cohort", "public")
-_SETTLED: tuple[Subject, ...] = (*_FORM, "asker")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _OLD = re.compile(r"[ -]{0,3}\b(?:years?|yrs?)\b[ -]{0,3}old\b")
 _YEARS_OLD = re.compile(
@@ -43,8 +42,39 @@ _WHOSE = (lex.DETERMINERS | frozenset("two three four five six seven eight nine 
 """What may stand behind "of" between the words of one family fact."""
 
 
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One fact of one class about one person. `start` and `end` are offsets in the original text, `rendered` those in
+    the rendered text, where known; `probability` that it stands there, 1 for a listed term; `overruled`: it counts as
+    a private person's, though the reader takes it for somebody else's."""
+
+    kind: str
+    value: str = field(repr=False)
+    subject: Subject
+    person: str = field(repr=False)
+    start: int
+    end: int
+    why: str
+    weak: bool = False
+    probability: float = 1.0
+    overruled: bool = False
+    rendered: tuple[int, int] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands, to compare with other attributes of the same answer: in the rendered text, where known.
+
+        All that a decoded run says has the offsets of the whole run in the original.
+        """
+        return self.rendered or (self.start, self.end)
+
+    def evidence(self) -> Evidence:
+        """What may leave the process: no value, no words."""
+        return Evidence(self.kind, self.subject, self.start, self.end)
+
+
 def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
-    """The spans of the classes that the reader decides, in order of their place.
+    """The spans of the classes that count as facts about a person, in order of their place.
 
     The value is what is said, in lower case and without articles; spans of one person and class of which one holds the
     words of the other are one fact, and so are family spans with only "of" between ("a mom of three kids").
@@ -157,35 +187,6 @@ def facts_words(text: str) -> frozenset[str]:
     return frozenset([*words, *re.findall(r"\d+", text), *(lex.KIN[w][0] for w in words if w in lex.KIN)])
 
 
-def _as_ruled(read: Sequence[Attribute], ruled: Sequence[Attribute], settled: Collection[Subject]
-              ) -> list[Attribute]:
-    """Attributes, those of somebody who is to the rules one of `settled` (nobody in particular, the asker, a party of a
-    published case) as theirs; with a group or a party all that is read of this person, where the rules bind none of it
-    to an individual. What the user had said of somebody is theirs at its own place only: the rest may still leak.
-
-    Conditions, rules, groups and case captions are matters of form, where rules err less than a reader.
-    """
-    over = [next((i for i in shared if ruled[i].kind == b.kind and ruled[i].subject != "nobody"), None)
-            for b, shared in zip(read, overlapping(read, ruled), strict=True)]
-    first: dict[str, int] = {}  # by person
-    individual: set[str] = set()
-    for b, k in zip(read, over, strict=True):
-        if k is not None:
-            first[b.person] = min(k, first.get(b.person, k))
-            if ruled[k].subject not in _FORM:
-                individual.add(b.person)
-    out = []
-    for b, k in zip(read, over, strict=True):
-        if k is None and b.person not in individual and b.person != "speaker":
-            k = first.get(b.person)  # noqa: PLW2901
-        if k is not None and ruled[k].subject in settled and b.subject in ("third", "speaker"):
-            a = ruled[k]
-            out.append(replace(b, subject=a.subject, person=a.person, why=f"{b.why}; {a.why}", overruled=True))
-        else:
-            out.append(b)
-    return out
-
-
 def overlapping(one: Sequence[Attribute], other: Sequence[Attribute]) -> list[list[int]]:
     """For each attribute of `one` the indices of those of `other` that share a character with it, ascending.
 
@@ -203,30 +204,3 @@ def overlapping(one: Sequence[Attribute], other: Sequence[Attribute]) -> list[li
         active = [i for i in active if other[i].place[1] > start]
         found[k] = sorted(i for i in active if max(start, other[i].place[0]) < min(end, other[i].place[1]))
     return found
-
-
-def merged(read: Sequence[Attribute], ruled: Iterable[Attribute], *, sure: bool = False) -> tuple[Attribute, ...]:
-    """What was read, and of the rules the classes that the reader does not decide, each person under one key.
-
-    A person of the rules is the person of the reader with whom they share most attributes; the only third person of the
-    reader is every third person of the rules with whom nobody shares anything. Where the reader is `sure` of somebody
-    private, the rules make nobody a group's: "for example, the patient is …" is no condition.
-    """
-    ruled = tuple(ruled)
-    told = [b for b in read if b.subject in PERSONS]
-    votes: dict[str, Counter[tuple[str, Subject]]] = {}
-    for a, shared in zip(ruled, overlapping(ruled, told), strict=True):
-        if a.subject in PERSONS:
-            votes.setdefault(a.person, Counter()).update((told[i].person, told[i].subject) for i in shared)
-    same = {person: counted.most_common(1)[0][0] for person, counted in votes.items() if counted}
-    third = {(b.person, b.subject) for b in told}
-    alone = next(iter(third)) if len(third) == 1 else None
-    settled: list[Subject] = [one for one in _SETTLED if not (sure and one == "cohort")]
-    out = _as_ruled(read, ruled, settled)
-    for a in (a for a in ruled if a.kind not in KINDS):
-        person, subject = a.person, a.subject
-        if subject in PERSONS:
-            person, subject = same.get(a.person) or alone or (person, subject)
-        out.append(Attribute(a.kind, a.value, subject, person, a.start, a.end, a.why, a.weak, a.probability,
-                             rendered=a.rendered))
-    return tuple(sorted(out, key=lambda a: (a.start, a.end, a.kind)))

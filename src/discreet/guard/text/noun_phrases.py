@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
+from discreet.guard.text import lexicon as lex
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.evidence import lexicon as lex
 from discreet.guard.text.resources import patterns, words
 
 _WORDS, _PEOPLE = words("occupations"), words("referents")
@@ -20,10 +20,8 @@ _AGENT_NOUN = patterns("occupations")["agent noun"]
 GENERIC_PRONOUN = re.compile(r"\b(he|his|him|she|her)\s*(or|/)\s*(he|his|him|she|hers?)\b")
 """Nobody in particular: "he or she", "his/her"."""
 _STANDINGS = frozenset(["retired", "student", "unemployed", "homemaker", "military"])
-_NO_JOB_ENDINGS = ("tion", "ment", "ness", "ity", "ing", "ed", "ism", "ance", "ence", "s")
 _AFTER_PERSON = lex.PHRASE_BREAKS | lex.MODALS | lex.PAST_AUX
 NO_TRADE = _WORDS["not a trade"]
-STOPS_NOUN = _WORDS["noun stops"] | lex.PHRASE_BREAKS | lex.DETERMINERS | lex.MODALS
 TITLES: dict[str, str | None] = {title: gender for gender in "mf" for title in _PEOPLE[f"titles {gender}"]}
 OFFICES = _PEOPLE["offices"]
 _NOT_NAMES = _PEOPLE["not names"]
@@ -39,47 +37,6 @@ def is_agent_noun(word: str) -> bool:
         return False
     listed = word in lex.occupations() and lex.occupations()[word].flag != "r" and word not in lex.NOT_JOBS
     return listed or _AGENT_NOUN.match(word) is not None
-
-
-def job_phrase(doc: Doc, first: int, *, strict: bool) -> tuple[int, int] | None:
-    """Tokens [first, last) of the noun phrase that begins at `first` (after its article), if it can be a trade.
-
-    `strict` asks that the head has the form of an agent noun; otherwise any noun passes that is not known to be none.
-    """
-    last = _noun_phrase_end(doc, first)
-    if last == first or doc.lowers[last - 1] == "-":
-        return None
-    head = doc.lowers[last - 1]
-    if last - first > 2 and doc.lowers[last - 2] == "-" and doc.lowers[last - 3] in ("co", "non", "ex", "self", "step"):
-        return None
-    if head in _WORDS["vague heads"] and last - first == 1:
-        return None
-    if is_agent_noun(head) or (not strict and head in _WORDS["workable"]):
-        return first, last
-    if strict:
-        return None
-    known = head in NO_TRADE or head in _WORDS["not a job"]
-    return None if known or len(head) < 3 or head.endswith(_NO_JOB_ENDINGS) else (first, last)
-
-
-def _noun_phrase_end(doc: Doc, first: int) -> int:
-    end = min(doc.sentence_of(first)[1], first + 6) if first < len(doc.tokens) else first
-    for last in range(first, end):
-        word = doc.lowers[last]
-        if word in STOPS_NOUN or not (word[0].isalpha() or word == "-"):
-            return last
-        # A participle or a verb after the head is no further noun: "a thatcher presented with …".
-        goes_on = word.endswith(("ing", "ed")) or word in lex.PAST_AUX
-        if last > first and goes_on and is_agent_noun(doc.lowers[last - 1]):
-            return last
-    return end
-
-
-def job_value(doc: Doc, first: int, last: int) -> tuple[str, str]:
-    """The value of a trade and its flag: as the list has it for the longest listed ending, else the head noun."""
-    listed = (lex.occupations().get(" ".join(doc.lowers[k:last])) for k in range(first, last))
-    job = next((job for job in listed if job is not None), None)
-    return (job.canonical, job.flag) if job is not None else (doc.lowers[last - 1], "")
 
 
 def is_job(word: str) -> bool:

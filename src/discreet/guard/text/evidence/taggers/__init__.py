@@ -1,1 +1,0 @@
-"""The built-in taggers, one or two classes of attribute a file; their registry is in `mentions`."""

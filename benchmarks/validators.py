@@ -83,7 +83,7 @@ def real(folder: Path, n: int, reader: bool, rng: np.random.Generator) -> None:
     print("\n| domain | corpus | n | any | direct | cluster | truncated | task, placeholder | language | near-duplicate |"
           "\n|---|---|---|---|---|---|---|---|---|---|")
     for domain in builtin_domains():
-        check = Validator(domain, words=(1, 10**6), reader=reader)
+        check = Validator(domain, words=(1, 10**6))
         by: dict[str, list[SeedPassage]] = defaultdict(list)
         for seed in read_seeds(domain, [folder / name for name in FILES[domain]]):
             by[seed.source].append(seed)
@@ -131,7 +131,7 @@ def claims(n: int, reader: bool) -> None:
     print("\n| domain | records | n | rejected | missing | unbound | unplanned | cluster | other |"
           "\n|---|---|---|---|---|---|---|---|---|")
     for domain in builtin_domains():
-        check = Validator(domain, reader=reader)
+        check = Validator(domain)
         found: dict[str, Counter[str]] = defaultdict(Counter)
         for partition, record in written(domain, n, ("safe", "unsafe", "unsafe_heldout", "borderline_eval")):
             group = f"{partition} {record.spec.mode}" if record.spec.qi else partition
@@ -171,7 +171,7 @@ def spoilt(n: int, reader: bool, rng: np.random.Generator) -> None:
     }
     caught: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for domain in builtin_domains():
-        check = Validator(domain, words=(1, 10**6), reader=reader)
+        check = Validator(domain, words=(1, 10**6))
         near = NearDuplicates()
         for _, record in written(domain, n, ("borderline_eval",)):
             record = as_model(record)  # noqa: PLW2901
@@ -225,7 +225,7 @@ def people(n: int, reader: bool, rng: np.random.Generator) -> None:
                                  profile=spec.profile)
                 said = sentence_case(frame.format(p=domain.person, a=a, b=b))
                 answer = f"{Grammar().generate(around, domain, rng).answer} {said}"
-                check = Validator(domain, words=(1, 10**6), reader=reader)
+                check = Validator(domain, words=(1, 10**6))
                 record = Record(str(k), replace(spec, profile=MODEL), Draft("", answer), MODEL)
                 found.update({family(reason) for reason in check(record)} or {"passed"})
             of = len(frames) * n
@@ -249,7 +249,7 @@ def paraphrases(n: int, reader: bool) -> None:
                              if not Validator(domain)(one)), None)
                 if good is None:
                     continue
-                group, check = "L1 to L3" if writer in BUILT else "L4 to L7", Validator(domain, reader=reader)
+                group, check = "L1 to L3" if writer in BUILT else "L4 to L7", Validator(domain)
                 record = as_model(good)
                 read = check._read(record, Doc(render(record.draft.answer)))
                 kinds = {a for view in (read.attributes, read.ruled) for of in persons(view) for a in of} | read.inferred
@@ -293,7 +293,7 @@ def drift(n: int, reader: bool) -> None:
         plan = make_plan(domain, {"unsafe": n}, 9)
         with TemporaryDirectory() as folder:
             manifest = run_campaign(plan, Path(folder) / "run", generator=WithoutSlots(),
-                                    check=Validator(domain, reader=reader))
+                                    check=Validator(domain))
         part = manifest["partitions"]["unsafe"]
         for axis in ("k", "qi", "framing", "placement", "mode"):
             first, kept = part["distance"]["first_drafts"][axis], part["distance"]["kept"][axis]

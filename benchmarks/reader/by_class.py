@@ -62,7 +62,7 @@ def main() -> None:
     given, kept = [], []
     for p in chosen:
         policy = Policy.of(p.domain or "medical")
-        read = read_answer(Answer(p.id, p.text), policy, reader=True)
+        read = read_answer(Answer(p.id, p.text), policy)
         assert read.seen is not None
         each = (read.ruled, attributes_of(read.seen, Doc(render(p.text))), read.attributes)
         for name, attributes in zip(READERS, each, strict=True):

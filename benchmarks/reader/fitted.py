@@ -104,7 +104,7 @@ def study(domain: str, rows: Sequence[Row], seed: int, ways: Sequence[str]) -> d
         for name in ways:
             reader = name == "reader"
             encoders = build_encoders("reader" if reader else "embedded", domain=domain, cache=default_cache())
-            partitions = read_partitions(Path(folder) / "run", policy, encoders, seed=seed, reader=reader)
+            partitions = read_partitions(Path(folder) / "run", policy, encoders, seed=seed)
             detector = fit_configurations(partitions, [DEFAULT], seed=seed)[0][DEFAULT]
             gates = {name: detector, **({"reader, paper's gate": replace(detector, gate="fitted")} if reader else {})}
             for how, one in gates.items():

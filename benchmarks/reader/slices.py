@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     said = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-    guards = {d: discreet.Guard(d, point=args.point, reader=not args.rules) for d in ("medical", "finance", "law")}
+    guards = {d: discreet.Guard(d, point=args.point) for d in ("medical", "finance", "law")}
     names, speakers = judged(named(said), guards), judged(learned(said), guards)
 
     def is_(key: str, value: str) -> Callable[[Row], bool]:

@@ -124,7 +124,7 @@ class TestFolders:
         cli(*CHECK, MARK, "--question", MARK, "--user-words", MARK, "--out", tmp_path / "run")
         assert holding_text(tmp_path) == []
         saved = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
-        assert saved == {"domain": "medical", "explain": False, "fail-on-flag": False, "no-reader": False,
+        assert saved == {"domain": "medical", "explain": False, "fail-on-flag": False,
                          "people": False, "show-text": False}
 
     @pytest.mark.parametrize(("args", "stdin", "expected"), [

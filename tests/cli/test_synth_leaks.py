@@ -23,7 +23,7 @@ def test_cases_are_written_and_checked(cli: Cli, tmp_path: Path) -> None:
     checked = cli("synth", "validate", "--domain", "law", "--input", out, "--json", "--report-only").record
     assert not any(reason.startswith("missing") for reason in checked["reasons"]["unsafe"])
     verdicts = tmp_path / "verdicts.jsonl"
-    assert cli("guard", "check", "--domain", "law", "--no-reader", "--input", out, "--output", verdicts).code == 0
+    assert cli("guard", "check", "--domain", "law", "--input", out, "--output", verdicts).code == 0
     assert len(lines(verdicts)) == 18
 
 

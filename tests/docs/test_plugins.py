@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from discreet.guard.text.evidence.mentions import taggers
 
 import discreet
 from discreet.audit.labels.attacker_view import all_attacks, label_attacks
@@ -27,7 +26,7 @@ from discreet.stats.mechanisms.labels.base import label_mechanism, label_mechani
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 ADDED: list[tuple[Any, str]] = [
-    (taggers, "regiment"), (encoders, "lengths"), (label_attacks, "least_likely"), (label_mechanisms, "careful"),
+    (encoders, "lengths"), (label_attacks, "least_likely"), (label_mechanisms, "careful"),
     (output_mechanisms, "two_levels"), (recipes, "prior")]
 
 

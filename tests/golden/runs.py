@@ -73,7 +73,7 @@ def unpacked(source: Path, to: Path) -> Path:
 # Guard
 
 
-CHECK = ("guard", "check", "--no-reader")  # What was recorded, the rules judged alone.
+CHECK = ("guard", "check")
 
 
 @golden
@@ -116,7 +116,7 @@ def guard_check_fitted(work: Path) -> Any:
     return found
 
 
-RUNS["guard_evaluate"] = lambda _: record_of("guard", "evaluate", "--no-reader", "--labelled", LABELLED,
+RUNS["guard_evaluate"] = lambda _: record_of("guard", "evaluate", "--labelled", LABELLED,
                                                      "--domain", "medical")
 
 

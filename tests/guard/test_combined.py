@@ -225,7 +225,7 @@ def test_a_count_that_is_no_number_is_an_error(counts: Any) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "0.5"])
 def test_a_score_that_is_no_number_fails(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
     monkeypatch.setattr(Combined, "logit", lambda *_: value)
-    verdict = Guard(POLICY, reader=True).check(HARMLESS)
+    verdict = Guard(POLICY).check(HARMLESS)
     assert (verdict.action, verdict.score) == ("failed", None)
 
 
@@ -250,7 +250,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, guard: Guard, counts: float, job: fl
 def test_flagged_unsure_or_safe(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     """By the log-odds: over τ and with a count over its own threshold flagged, over the lower one not decided, else
     safe."""
-    guard, actions = Guard(POLICY, point=point, reader=True), set()
+    guard, actions = Guard(POLICY, point=point), set()
     for counts in np.arange(-14.0, 14.0, 0.25):
         action, logit = judged(monkeypatch, guard, float(counts))
         assert action == ("flag" if logit > combined().threshold(point) and counts > combined().counted_above(point)
@@ -261,12 +261,12 @@ def test_flagged_unsure_or_safe(monkeypatch: pytest.MonkeyPatch, point: str) -> 
 
 def test_where_nothing_is_shown_nothing_is_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
     """No words, no class that can be inferred: whatever the count says, a person decides."""
-    assert judged(monkeypatch, Guard(POLICY, reader=True), 30.0, job=0.1)[0] == "abstain"
+    assert judged(monkeypatch, Guard(POLICY), 30.0, job=0.1)[0] == "abstain"
     assert not score(answer(counts=HIGH), POLICY, MODEL).flags(-1e9)
 
 
 def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = Guard(POLICY, reader=True)
+    guard = Guard(POLICY)
     monkeypatch.setattr(guard, "rules", replace(MODEL, unsure={"conservative": -1e9}, tau={"conservative": 1e9}))
     guard.evidence_tau = 1e9
     monkeypatch.setattr(reading, "packaged", lambda: Told(0.0))
@@ -274,18 +274,18 @@ def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_policy_that_counts_nobody_is_not_unsure(monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = Guard(replace(POLICY, subjects=()), reader=True)
+    guard = Guard(replace(POLICY, subjects=()))
     for counts in (LOW, 0.0, 30.0):
         assert judged(monkeypatch, guard, counts)[0] == "safe"
 
 
 def test_what_may_not_be_inferred_is_not_flagged(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judged(monkeypatch, Guard(POLICY, reader=True), 30.0)[0] == "flag"
-    assert judged(monkeypatch, Guard(replace(POLICY, inferred=False), reader=True), 30.0)[0] == "abstain"
+    assert judged(monkeypatch, Guard(POLICY), 30.0)[0] == "flag"
+    assert judged(monkeypatch, Guard(replace(POLICY, inferred=False)), 30.0)[0] == "abstain"
 
 
 def test_a_verdict_s_score_is_the_probability(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "packaged", lambda: Told(1.0))
-    verdict = Guard(POLICY, reader=True).check(HARMLESS)
+    verdict = Guard(POLICY).check(HARMLESS)
     assert verdict.logit is not None
     assert verdict.score == pytest.approx(1 / (1 + exp(-verdict.logit)))

@@ -15,9 +15,9 @@ AGE, JOB, PLACE = "The patient is 52 years old.", "She works as a litigator.", "
 GENERAL = "Metformin lowers blood glucose and is taken with meals."
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["reader", "rules"])
-def guard(request: pytest.FixtureRequest) -> Guard:
-    return Guard("medical", reader=request.param)
+@pytest.fixture(scope="module")
+def guard() -> Guard:
+    return Guard("medical")
 
 
 def actions(guard: Guard, *turns: str | tuple[str, str]) -> list[str]:
@@ -118,7 +118,7 @@ def test_a_detector_that_breaks_lets_nothing_pass(guard: Guard, monkeypatch: pyt
 
 
 def test_a_policy_that_counts_nobody(guard: Guard) -> None:
-    treating = Guard(Policy.of("medical", "treating"), reader=guard.reader)
+    treating = Guard(Policy.of("medical", "treating"))
     assert actions(treating, AGE, JOB, PLACE) == ["safe"] * 3
-    three = Guard(Policy.of("medical", "clinician"), reader=guard.reader)
+    three = Guard(Policy.of("medical", "clinician"))
     assert actions(three, AGE, JOB, PLACE) == ["safe", "safe", "flag"]

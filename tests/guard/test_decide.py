@@ -28,9 +28,9 @@ TOLD = "The patient is a 52-year-old litigator from Omaha."
 GERMAN = "Die Patientin ist eine Lehrerin aus der Stadt und hat zwei Kinder, die noch in die Schule gehen. " * 3
 NOTE = "Our records say that the boiler in the east wing was drained, flushed and refilled with softened water."
 PEOPLE = Guard("medical").counting(StandIn(1000)).judge("The patient is 52 years old.").people  # type: ignore[arg-type]
-BEST = clusters(read_answer(Answer("1", TOLD), POLICY, reader=False).attributes, POLICY)[0]
+BEST = clusters(read_answer(Answer("1", TOLD), POLICY).attributes, POLICY)[0]
 FINDING = Finding("ssn", "third", "", 0, 3, "ssn pattern", "direct", True)
-PROBE = Probe("third", ("age", "place"), False, ((0, 4),))
+PROBE = Probe("third", ("age", "place"), False)
 TURNS = OverTurns(True, "third", 2, ("age", "place"), 1, 0.9, (Evidence("place", "third", 0, 4),))
 FIRST: list[Cause] = ["direct", "cluster", "few_people", "probe", "over_turns", "verbatim", "language",
                       "out_of_distribution", "unsure", "none"]
@@ -38,14 +38,14 @@ HELD: list[Cause] = ["probe", "unsure_over_turns", "verbatim", "none"]
 
 
 def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False, delta: float = -1.0,
-           agrees: bool = False, **changed: Any) -> Verdict:
+           **changed: Any) -> Verdict:
     """The verdict on an answer to which all of these causes apply; `held`: those of two actions as abstentions."""
     action: Literal["abstain", "flag"] = "abstain" if held else "flag"
     policy = replace(POLICY, probe=action, quotes=QuoteRule(action), fewer_than=100, **changed)
     given = Answer("1", GERMAN if "language" in causes else text)
-    reading = read_answer(given, policy, reader=False)
+    reading = read_answer(given, policy)
     if "verbatim" in causes:
-        reading = replace(reading, quotes=read_answer(Answer("1", NOTE, sources=(NOTE,)), policy, reader=False).quotes)
+        reading = replace(reading, quotes=read_answer(Answer("1", NOTE, sources=(NOTE,)), policy).quotes)
     reading = replace(reading, probe=PROBE if "probe" in causes else None)
     found = EvidenceScore(-5.0, None, False)
     if "unsure" in causes:
@@ -54,7 +54,7 @@ def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False
         found = EvidenceScore(5.0, BEST, True)
     layer2 = Layer2(delta, delta, 0.1, 0.2, "unlike both" if "out_of_distribution" in causes else None)
     turns = [replace(TURNS, sure=one == "over_turns") for one in ("over_turns", "unsure_over_turns") if one in causes]
-    return decide(reading, policy, "label", found, Thresholds("strict", 1.0, -9.0, 0.0, 0.0, agrees),
+    return decide(reading, policy, "label", found, Thresholds("strict", 1.0, -9.0, 0.0, 0.0),
                   findings=[FINDING] if "direct" in causes else [], layer2=layer2,
                   people=PEOPLE if "few_people" in causes else (), over_turns=turns[0] if turns else None)
 
@@ -103,11 +103,10 @@ def test_what_a_policy_holds_comes_after_what_cannot_be_judged(first: int) -> No
 
 @pytest.mark.parametrize("held", [[], ["probe"], ["unsure_over_turns"], ["verbatim"]])
 def test_delta_of_a_fitted_layer(held: list[Cause]) -> None:
-    over = judged(held, held=True, delta=1.0)
+    over = judged([*held, "unsure"], held=True, delta=1.0)
     assert (cause_of(over), over.action, over.layer) == ("density", "flag", "contextual")
-    disagree = judged(held, held=True, delta=1.0, agrees=True)
+    disagree = judged(held, held=True, delta=1.0)
     assert (cause_of(disagree), disagree.action) == ("disagree", "abstain")
-    assert cause_of(judged([*held, "unsure"], held=True, delta=1.0, agrees=True)) == "density"
     assert cause_of(judged(["out_of_distribution", *held], held=True, delta=1.0)) == "out_of_distribution"
     nobody = judged(held, held=True, delta=1.0, subjects=())
     assert (cause_of(nobody), nobody.action) == ((held[0], "abstain") if held else ("suppressed", "safe"))

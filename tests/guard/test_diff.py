@@ -31,7 +31,7 @@ def verdict(action: str = "safe", delta: float | None = 0.0) -> Verdict:
 def test_it_counts_what_another_policy_decides_otherwise(tmp_path: Path) -> None:
     rows = read_log(log(tmp_path, {"id": "a", "answer": LITIGATOR}, {"id": "b", "answer": "Metformin lowers glucose."},
                         {"id": "c", "answer": "Write to jane.roe@example.org."}, {"id": "d", "answer": ""}))
-    decided = list(decide(Guard("medical", reader=False), Guard("medical", audience="treating", reader=False), rows))
+    decided = list(decide(Guard("medical"), Guard("medical", audience="treating"), rows))
     found = compare(decided)
     assert found.changes[("flag (contextual)", "safe")] == 1
     assert found.changes[("abstain", "abstain")] == 1
@@ -48,9 +48,9 @@ def test_it_counts_what_another_policy_decides_otherwise(tmp_path: Path) -> None
 
 def test_each_decision_is_that_of_the_guard_alone(tmp_path: Path) -> None:
     rows = read_log(log(tmp_path, {"id": "a", "answer": "She told me.", "question": "Who?"}))
-    one, = decide(Guard("medical", reader=False), Guard("law", reader=False), rows)
+    one, = decide(Guard("medical"), Guard("law"), rows)
     for side, name in ((one.old, "medical"), (one.new, "law")):
-        alone = Guard(name, reader=False).check(rows[0].answer)
+        alone = Guard(name).check(rows[0].answer)
         assert (side.action, side.delta, side.policy) == (alone.action, alone.delta, alone.policy)
 
 

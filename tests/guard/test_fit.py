@@ -94,8 +94,7 @@ def test_without_borderline_texts_is_v3(rows: EncodedCorpus) -> None:
 def test_texts_in_memory_make_the_guard_of_their_files(side_files: Files, fitted_guard: Guard) -> None:
     texts = [[json.loads(line)["answer"] for line in side_files[side].read_text().splitlines()]
              for side in ("safe", "unsafe", "borderline")]
-    made = discreet.fit_guard("medical", *texts, encoders=[HashedEncoder(256), EvidenceEncoder("medical")],
-                              reader=False)
+    made = discreet.fit_guard("medical", *texts, encoders=[HashedEncoder(256), EvidenceEncoder("medical")])
     assert made.card["counts"] == fitted_guard.card["counts"]
     assert made.card["data"]["files"] == []
     assert made.check(texts[1][0]).delta == fitted_guard.check(texts[1][0]).delta

@@ -24,8 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, side_files: Mapping[str, Pa
     given = [str(part) for side in ("safe", "unsafe", "borderline") for part in (f"--{side}", side_files[side])]
     ran = CliRunner().invoke(app, [
         "guard", "fit", "--domain", "medical", *given, "--out", str(home / "guard"), "--encoders",
-        f"paper={paper_folders(home / 'models')}", "--cache", str(home / "cache"), "--no-reader", "--discriminator",
-        "density", "--quiet"])
+        f"paper={paper_folders(home / 'models')}", "--cache", str(home / "cache"), "--gate", "fitted",
+        "--discriminator", "density", "--quiet"])
     assert ran.exit_code == 0, ran.output
     return home / "guard"
 
@@ -66,7 +66,7 @@ def test_on_a_gpu_only_the_fit_set_is_encoded(folder: Path, side_files: Mapping[
     cuda = CudaThatIsNone(monkeypatch)
     given: list[Any] = [side_files[side] for side in ("safe", "unsafe")]
     guard = fit_guard("medical", *given, encoders=f"paper={folder.parent / 'models'}", cache=folder.parent / "cache",
-                      reader=False, discriminator="density", device="cuda")
+                      discriminator="density", device="cuda")
     fitted = sum(n for n, _ in cuda.batches if n > 1)
     batched = len([1 for n, _ in cuda.batches if n > 1])
     assert guard.card["fitted_on"] == "cuda"

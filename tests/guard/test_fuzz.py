@@ -8,12 +8,11 @@ from math import isfinite
 
 import numpy as np
 import pytest
-from discreet.guard.text.evidence.mentions import classes_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.core.records import ACTIONS, ORIGINS, SUBJECTS, USER_MESSAGES, Answer, Prompts, Turn, Verdict
-from discreet.guard.domains import builtin_domains
+from discreet.guard.domains import ALWAYS, builtin_domains, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.text.direct.detect import known_types
 
@@ -37,7 +36,8 @@ prompts = st.builds(Prompts, st.sampled_from(USER_MESSAGES), st.sampled_from([()
 answers = st.builds(Answer, st.just("1"), texts, st.none() | texts, st.lists(texts, max_size=2).map(tuple),
                     st.lists(turns, max_size=2).map(tuple), st.none() | texts, prompts,
                     st.sampled_from(["unknown", "self"]))
-KNOWN = {d: {*classes_of(d), *known_types(), "quote", "answer_to_probe"} for d in builtin_domains()}
+KNOWN = {d: {*load_domain(d).shared, *load_domain(d).own, *ALWAYS, *known_types(), "quote", "answer_to_probe"}
+         for d in builtin_domains()}
 
 
 def bare(verdict: Verdict) -> Verdict:

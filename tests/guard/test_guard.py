@@ -74,7 +74,7 @@ def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str
     assert direct.layer == "direct"
     assert direct.evidence[0].type == "email"
     assert len(direct.evidence[1:]) >= 2
-    rules = Guard(domain, reader=False)
+    rules = Guard(domain)
     assert rules.check(f"{text} {DIRECT[0]}").evidence[1:] == rules.check(text).evidence
     # Evidence decides before the language.
     mixed = judge(GERMAN + text, domain)
@@ -103,7 +103,7 @@ ONE_FACT = ["The patient is a retired teacher.", "The patient lives with his dau
 @pytest.mark.parametrize("text", ONE_FACT)
 def test_one_fact_said_in_many_words_is_no_cluster(judge: Judge, text: str) -> None:
     """Safe by the rules; the reader may leave it to a person, who sees the one fact, but flags nothing."""
-    verdict = Guard("medical", reader=False).check(text)
+    verdict = Guard("medical").check(text)
     assert verdict.action == "safe", verdict.reason
     assert verdict.evidence
     verdict = judge(text)

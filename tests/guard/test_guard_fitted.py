@@ -56,7 +56,7 @@ def test_verdicts_and_their_numbers(fitted_guard: Guard) -> None:
         assert None not in (verdict.delta, verdict.sigma_safe, verdict.sigma_unsafe, verdict.latency_ms)
         assert (verdict.tau, verdict.policy) == (0.0, Policy.of("medical").label())
     assert safe.score == probability(float(safe.delta or 0))
-    assert leak.score == Guard(fitted_guard.policy, reader=False).check(LEAK).score
+    assert leak.score == Guard(fitted_guard.policy).check(LEAK).score
     assert float(leak.delta or 0) > 0 > float(safe.delta or 0)
     assert float(leak.sigma_unsafe or 0) > float(leak.sigma_safe or 0)
     assert {e.type for e in leak.evidence} == {"age", "occupation", "place", "family"}
@@ -97,7 +97,7 @@ def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPa
 def test_what_the_rules_flag_is_flagged_whatever_gate_and_threshold_say(fitted_guard: Guard, text: str,
                                                                         point: str) -> None:
     guard = Guard(fitted_guard.policy, detector=replace(fitted_guard.detector, thetas=ANYTHING), point=point).at(1e9)
-    alone = Guard(guard.policy, point="conservative" if point == "costs" else point, reader=False).check(
+    alone = Guard(guard.policy, point="conservative" if point == "costs" else point).check(
         Answer("1", text))
     verdict = act(guard, text)
     assert (verdict.action, alone.action) == ("flag", "flag")
@@ -243,7 +243,7 @@ def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: Guard, monkeypatch: p
     for kind in (DENSITY, "features+logistic", "mlp-v4"):
         one = detector.deciding(kind)
         guard = Guard(fitted_guard.policy, detector=one)
-        read = reading.read_answer(Answer("1", long), fitted_guard.policy, reader=False)
+        read = reading.read_answer(Answer("1", long), fitted_guard.policy)
         rows = rows_of(one.fusion, one.evidence, [read], "answer")
         assert len(rows.features) > 4
         sigmas = one.dual.sigmas(rows.features)
@@ -266,7 +266,7 @@ def test_alone_as_with_others_in_any_order(fitted_guard: Guard) -> None:
     for order in (answers, answers[::-1]):
         assert {v.id: replace(v, latency_ms=None) for v in fitted_guard.check_many(order)} == alone
     detector = fitted_guard.detector
-    reads = [reading.read_answer(a, fitted_guard.policy, reader=False) for a in answers]
+    reads = [reading.read_answer(a, fitted_guard.policy) for a in answers]
     scores = detector.score(rows_of(detector.fusion, detector.evidence, reads, "answer"))
     assert scores.delta.tolist() == [alone[a.id].delta for a in answers]
 
@@ -285,7 +285,7 @@ def test_scores_choose_by_owner(fitted_guard: Guard) -> None:
 
 def test_question_and_answer(side_files: Mapping[str, Path]) -> None:
     guard = fit_guard("medical", side_files["safe"], side_files["unsafe"], encoded="question+answer",
-                      encoders=[HashedEncoder(64), EvidenceEncoder("medical")], reader=False)
+                      encoders=[HashedEncoder(64), EvidenceEncoder("medical")])
     assert guard.detector.encoded == "question+answer"
     assert act(guard, SAFE, "What of gout?").sigma_safe != act(guard, SAFE, "Is rain wet?").sigma_safe
     assert act(guard, SAFE).sigma_safe == act(guard, SAFE, None).sigma_safe

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from discreet.guard.text.evidence.bind import find_evidence
-from discreet.guard.text.evidence.mentions import Context, taggers
 
 import discreet
 from discreet.core.errors import DetectorError
@@ -25,12 +23,14 @@ from discreet.core.unicode import prepare
 from discreet.guard import decide, probes, reading
 from discreet.guard import guard as room
 from discreet.guard import score as scoring
+from discreet.guard.domains import load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.population.people import detailed
 from discreet.guard.text.direct.detect import Facts, find_direct, recognisers
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.noun_phrases import name_at
+from discreet.guard.text.record import Read
 from discreet.guard.text.referents import find_referents
 
 MARK = "zqxmarker"
@@ -99,14 +99,11 @@ def test_no_count_of_people_shows_a_word(guards: Mapping[str, Guard], text: str)
 def test_no_record_on_the_way_shows_a_word(text: str) -> None:
     prepared = prepare(text)
     doc = Doc(prepared)
-    context = Context(doc, "medical")
     names = [name_at(doc, i) for i in range(len(doc.tokens))]
-    assert_clean(prepared, doc, context, Facts.of(prepared.text), list(prepared.decoded), doc.tokens, names)
-    assert_clean(find_referents(doc), list(recognisers.items()), list(taggers.items()))
-    for _, tagger in taggers.items():
-        assert_clean(list(tagger.find(context)))
+    assert_clean(prepared, doc, Facts.of(prepared.text), list(prepared.decoded), doc.tokens, names)
+    assert_clean(find_referents(doc), list(recognisers.items()))
     for domain in ("medical", "finance", "law"):
-        assert_clean(find_evidence(doc, domain))
+        assert_clean(Read.of(doc, load_domain(domain)))
 
 
 class BrokenError(Exception):
@@ -122,26 +119,22 @@ def quoting(*given: Any) -> Any:
 
 
 class Quoting:
-    """A recogniser, and a tagger."""
+    """A recogniser."""
 
     types, priority = ("ssn",), 0
-    kinds, domains = ("age",), None
 
-    def find(self, seen: Facts | Context) -> Iterable[Any]:
+    def find(self, seen: Facts) -> Iterable[Any]:
         raise BrokenError(seen.text)
 
 
 @pytest.mark.usefixtures("watched")
-@pytest.mark.parametrize("part", ["render", "direct_of", "guess_language", "find_evidence", "packaged",
-                                  "attributes_of", "merged", "parts", "score", "score_evidence", "probability",
-                                  "request_of", "findings_of", "decide", "find_probe", "recogniser",
-                                  "tagger"])
+@pytest.mark.parametrize("part", ["render", "direct_of", "guess_language", "seen_in", "attributes_of", "terms_of",
+                                  "parts", "score", "probability", "request_of", "findings_of", "decide", "find_probe",
+                                  "recogniser"])
 def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    guard = Guard(Policy.of("medical"), reader=True)
+    guard = Guard(Policy.of("medical"))
     if part == "recogniser":
         monkeypatch.setitem(recognisers._items, next(iter(recognisers)), Quoting())
-    elif part == "tagger":
-        monkeypatch.setitem(taggers._items, next(iter(taggers)), Quoting())
     else:
         for where in (room, scoring, reading, decide, probes):
             monkeypatch.setattr(where, part, quoting, raising=False)
@@ -169,14 +162,14 @@ ENV = {k: v for k, v in os.environ.items() if not k.startswith("DISCREET_")} | {
     "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
 RUN = "import sys; from discreet.cli.main import run; sys.exit(run())"
 BREAK = """
-from discreet.guard.text.evidence.mentions import taggers
+from discreet.guard.text.direct.detect import recognisers
 
 class Quoting:
-    kinds, domains = ("age",), None
-    def find(self, context):
-        raise RuntimeError("cannot read " + context.text)
+    types, priority = ("ssn",), 0
+    def find(self, seen):
+        raise RuntimeError("cannot read " + seen.text)
 
-taggers._items[list(taggers)[0]] = Quoting()
+recognisers._items[list(recognisers)[0]] = Quoting()
 """
 
 

@@ -66,7 +66,7 @@ def test_a_further_sentence_about_the_person_never_lowers_the_score(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
 ) -> None:
     texts = [written(sentences[:n], *person) for n in range(len(sentences) + 1)]
-    odds = [Guard(domain, reader=False).check(text).logit for text in texts]
+    odds = [Guard(domain).check(text).logit for text in texts]
     assert odds == sorted(odds)  # type: ignore[type-var]
     # A network promises no order of numbers; what is flagged is never safe with more words.
     actions = [guards[domain].check(text).action for text in texts]
@@ -130,7 +130,7 @@ def test_the_same_facts_of_a_group_do_not_count(guards: Guards, cohort: str, dom
     for i in range(len(JOBS)):
         job, jobs = JOBS[i]
         text = cohort.format(age=AGES[i % len(AGES)], job=job, jobs=jobs, town=TOWNS[i], kin=KIN[i % len(KIN)])
-        verdict = Guard(domain, reader=False).check(text)
+        verdict = Guard(domain).check(text)
         assert verdict.action == "safe", (text, verdict.reason)
         verdict = guards[domain].check(text)
         assert verdict.action in ("safe", "abstain"), (text, verdict.reason)

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from discreet.core.records import Answer
-from discreet.guard import reading, sentences
+from discreet.guard import sentences
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
 from discreet.guard.sentences import OTHER, read_sentences, sentences_alone, told_apart
+from discreet.guard.text import record
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.lexicon import person_words
@@ -21,11 +22,11 @@ FROM = "Now, the person comes from Vellagrove."
 BAKERY = "Every morning he opens the shutters of the family bakery."
 
 
-def facts(answer: str, domain: str = "medical", *, reader: bool = True) -> list[Attribute]:
+def facts(answer: str, domain: str = "medical") -> list[Attribute]:
     policy = Policy.of(domain)
     doc = Doc.of(answer)
     referents = find_referents(doc, person_words(policy.domain.person, policy.domain.people))
-    read = read_answer(Answer("1", answer), policy, reader=reader)
+    read = read_answer(Answer("1", answer), policy)
     alone = sentences_alone(doc, read, referents, policy)
     return [a for _, found in read_sentences(doc, read, alone, referents, policy) for a in found]
 
@@ -53,19 +54,18 @@ class Hides:
 
 @pytest.fixture
 def hides(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (reading, sentences):
+    for module in (record, sentences):
         monkeypatch.setattr(module, "packaged", Hides)
 
 
 @pytest.mark.usefixtures("hides")
 def test_a_fact_that_general_sentences_hide_is_read_from_its_own() -> None:
-    whole = read_answer(Answer("1", FROM + ADVICE), Policy.of("medical"), reader=True)
+    whole = read_answer(Answer("1", FROM + ADVICE), Policy.of("medical"))
     assert not [a for a in whole.attributes if a.kind == "place" and a.subject == "third"]
     found = facts(FROM + ADVICE)
     assert [(a.kind, a.subject) for a in found] == [("place", "third")]
     assert (FROM + ADVICE)[found[0].start : found[0].end] == "Vellagrove"
     assert found[0].weak  # The answer as a whole gives it to a group.
-    assert facts(FROM + ADVICE, reader=False) == []
 
 
 @pytest.mark.usefixtures("hides")
@@ -88,7 +88,7 @@ def test_what_is_of_the_field_or_of_nobody_is_none(domain: str, answer: str) -> 
 
 def test_a_policy_that_counts_no_third_person_reads_nothing() -> None:
     policy = Policy.of("medical", "treating")
-    read = read_answer(Answer("1", FROM), policy, reader=True)
+    read = read_answer(Answer("1", FROM), policy)
     assert sentences_alone(Doc.of(FROM), read, find_referents(Doc.of(FROM)), policy) == []
 
 
@@ -130,13 +130,13 @@ def test_somebody_described_by_words_that_are_no_known_noun() -> None:
 def test_parts_of_one_name_are_one_fact_and_what_is_of_the_field_is_none() -> None:
     policy = Policy.of("law")
     job = "He works as a glass-eye tinter."
-    read = read_answer(Answer("1", job), policy, reader=False)
+    read = read_answer(Answer("1", job), policy)
     parts = tuple(Attribute("occupation", word, "third", "r1", job.index(word), job.index(word) + len(word), "read",
                             False, 0.95) for word in ("glass", "tinter"))
-    whole = told_apart(job, Doc.of(job), replace(read, attributes=parts, ruled=()), [], policy)
+    whole = told_apart(job, Doc.of(job), replace(read, attributes=parts), [], policy)
     assert [set(a.value.split()) for a in whole] == [{"glass", "eye", "tinter"}]
     role = "He acts as an intervenor."
-    read = read_answer(Answer("1", role), policy, reader=True)
+    read = read_answer(Answer("1", role), policy)
     assert [a.kind for a in read.attributes if a.kind == "occupation"] == ["occupation"]
     alone = sentences_alone(Doc.of(role), read, find_referents(Doc.of(role)), policy)
     assert not [a for a in told_apart(role, Doc.of(role), read, alone, policy) if a.kind != "sex"]

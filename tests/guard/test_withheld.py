@@ -19,7 +19,7 @@ OTHER = "Metformin is taken with meals. Omaha has a clinic for it."
 
 @pytest.fixture(scope="module")
 def guard() -> Guard:
-    return Guard("medical", reader=False)
+    return Guard("medical")
 
 
 @pytest.fixture

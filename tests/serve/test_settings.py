@@ -135,13 +135,12 @@ def test_small_answers_are_sent_at_once() -> None:
 
 def test_what_is_said_at_start() -> None:
     settings = Settings.read(None, **ONE, mode="observe", workers=3, processes=2)
-    guards = {"medical": Guard("medical", point="balanced"), "rules": Guard("medical", reader=False),
+    guards = {"medical": Guard("medical", point="balanced"), "own": Guard("medical").at(evidence_tau=9.0),
               "paper": Guard(Policy.of("medical"), point="strict")}
-    assert not guards["rules"].reader
     lines = list(run.described(settings, {"medical": guards["medical"]}, 8300))
     assert lines[0].startswith("http://127.0.0.1:8300, 2 processes with 3 workers each; no keys")
     assert "balanced, observe; flags 2.9% [1.7, 4.6] and holds 11.3% [8.8, 14.3] of answers" in lines[2]
-    assert "not measured" in presets.rates(guards["rules"])
+    assert "not measured" in presets.rates(guards["own"])
     assert "is no test" in presets.rates(guards["paper"])
     assert json.dumps(presets.presets())
 

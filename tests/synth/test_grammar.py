@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from discreet.guard.text.evidence.taggers.age import value_of
 
 from discreet.core.unicode import prepare
 from discreet.guard.domains import builtin_domains, load_domain
@@ -148,7 +147,8 @@ def test_the_same_seed_gives_the_same_draft_and_another_another() -> None:
 
 @pytest.mark.parametrize("n", range(17, 90))
 def test_numbers_in_words_read_back(n: int) -> None:
-    assert value_of(in_words(n)) == n
+    [number] = fact_words(f"aged {in_words(n)}", ages=True)[:1]
+    assert number.split("|")[0] == str(n)
 
 
 @pytest.mark.parametrize(("n", "said"), [(21, "21st"), (52, "52nd"), (63, "63rd"), (40, "40th"), (111, "111th"),

@@ -22,7 +22,7 @@ def test_cases_are_what_their_class_says(domain: str) -> None:
     cases = CASES[domain]
     assert cases == make_leaks(domain, 8, 4) != make_leaks(domain, 8, 5)
     assert [case.leak for case in cases] == [leak for leak in LEAKS for _ in range(8)]
-    check = Validator(domain, words=(20, 400), reader=False)
+    check = Validator(domain, words=(20, 400))
     for case in cases:
         told = sorted(qi for of in case.told for qi in of)
         most = max(map(len, case.told))
@@ -70,7 +70,7 @@ def test_prompts_ask_for_what_each_text_is_to_tell() -> None:
 
 def test_a_model_writes_the_cases_and_the_validator_drops_what_they_are_not() -> None:
     cases = CASES["medical"]
-    check = Validator("medical", words=(20, 400), reader=False)
+    check = Validator("medical", words=(20, 400))
 
     def written(spoilt: str | None) -> tuple[list[LeakCase], dict[str, int]]:
         """What the grammar wrote, as a model's; the control of one case leaks."""

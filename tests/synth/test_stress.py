@@ -53,11 +53,10 @@ def test_a_bag_of_words_reads_the_voice(domain: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("domain", builtin_domains())
-@pytest.mark.parametrize(("reader", "least"), [(False, 0.97), (True, 0.88)])
-def test_what_is_bound_to_a_person_tells_the_leak(domain: str, reader: bool, least: float) -> None:
+def test_what_is_bound_to_a_person_tells_the_leak(domain: str) -> None:
     """The reader was not taught by the grammar, whose people are told of as no one writes; "Hypothetical, based on this
     client" is an example to it."""
-    guard = Guard(Policy.of(domain), reader=reader)
+    guard = Guard(Policy.of(domain))
 
     def score(partition: str, n: int) -> list[float]:
         verdicts = [guard.check(Answer(str(i), text)) for i, text in enumerate(answers(domain, partition, n, 4))]
@@ -65,6 +64,6 @@ def test_what_is_bound_to_a_person_tells_the_leak(domain: str, reader: bool, lea
 
     unsafe, borderline = score("unsafe", N), score("borderline_eval", N // 2)
     assert len(unsafe) == N
-    assert auroc(unsafe, borderline) >= least
+    assert auroc(unsafe, borderline) >= 0.88
     # Clusters of domain facts alone are none by the default rule.
-    assert auroc(score("domain_only", N // 3), borderline) < (0.8 if reader else 0.7)
+    assert auroc(score("domain_only", N // 3), borderline) < 0.8

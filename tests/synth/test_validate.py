@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -88,9 +87,8 @@ def written(spec: Spec, answer: str, **draft: object) -> Record:
     return Record("r", spec, Draft("What next?", answer, **draft), "some-model")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("reader", [True, False])
-def test_what_a_model_wrote_is_read(reader: bool) -> None:
-    check = Validator("medical", reader=reader)
+def test_what_a_model_wrote_is_read() -> None:
+    check = Validator("medical")
     wanted = replace(UNSAFE, qi=("AGE", "OCCUPATION"))
     assert check(written(wanted, DISTRIBUTED)) == ()
     assert check(written(replace(wanted, qi=("AGE", "LOCATION")), DISTRIBUTED)) == ("missing:LOCATION",)
@@ -133,11 +131,3 @@ def test_marks_of_text_that_is_no_answer() -> None:
 ])
 def test_appendix_a(said: str, reasons: tuple[str, ...]) -> None:
     assert Validator("law")(written(replace(BORDERLINE, domain="law"), f"{said} {GENERAL}")) == reasons
-
-
-def test_the_reader_is_not_asked_where_its_weights_are_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("discreet.guard.text.reader.FOLDER", tmp_path)
-    monkeypatch.setattr("discreet.guard.text.reader.packaged", lambda: pytest.fail("was read"))
-    assert Validator("medical")(written(SAFE, DISTRIBUTED)) == ("cluster",)
-    with pytest.raises(pytest.fail.Exception):
-        Validator("medical", reader=True)(written(SAFE, DISTRIBUTED))

@@ -214,9 +214,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
-    guard = discreet.Guard.load(args.guard) if args.guard else discreet.Guard(args.domain, reader=not args.rules)
+    guard = discreet.Guard.load(args.guard) if args.guard else discreet.Guard(args.domain)
     policy = dataclasses.replace(guard.policy, allow_direct=tuple(known_types()))
-    context = discreet.Guard(policy, detector=guard.detector) if args.guard else discreet.Guard(policy, reader=not args.rules)
+    context = discreet.Guard(policy, detector=guard.detector) if args.guard else discreet.Guard(policy)
     line = json.dumps({"benchmark": "reader_made", "domain": policy.domain.name, "fitted": guard.is_fitted} | score(guard, context, args.data), indent=1)
     if args.output:
         args.output.write_text(line + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from discreet_papers.ppe.leaks import Row, measure_leaks
 
 @pytest.fixture(scope="module")
 def rows() -> dict[tuple[str, str], Row]:
-    found = measure_leaks(Guard("law", reader=False), make_leaks("law", 12, 1))
+    found = measure_leaks(Guard("law"), make_leaks("law", 12, 1))
     return {(row["leak"], row["cases"]): row for row in found}
 
 
@@ -39,7 +39,7 @@ def test_the_passages_do_not_decide() -> None:
     """Where an attribute comes from changes nothing about what an answer tells."""
     cases = make_leaks("law", 6, 2)
     bare = [replace(case, sources=(), told=()) for case in cases]
-    guard = Guard("law", reader=False)
+    guard = Guard("law")
     for one, two in zip(measure_leaks(guard, cases), measure_leaks(guard, bare), strict=True):
         assert (one["flagged"], one["control_flagged"]) == (two["flagged"], two["control_flagged"])
         assert two["passage_flagged"] is two["general_flagged"] is None
@@ -47,6 +47,6 @@ def test_the_passages_do_not_decide() -> None:
 
 def test_what_layer_one_stops_is_no_recall() -> None:
     cases = [replace(case, answer=f"{case.answer} Write to j.ortiz@example.org.") for case in make_leaks("law", 4, 3)]
-    row = next(measure_leaks(Guard("law", reader=False), cases))
+    row = next(measure_leaks(Guard("law"), cases))
     assert row["flagged"].value is None
     assert row["direct"].value >= 0.5

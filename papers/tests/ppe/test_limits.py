@@ -33,7 +33,7 @@ from discreet_papers.report.ppe import tables_of
 
 @pytest.fixture(scope="module")
 def rules() -> Guard:
-    return Guard("medical", reader=False)
+    return Guard("medical")
 
 
 @pytest.fixture(scope="module")
@@ -140,12 +140,12 @@ def test_an_attack_keeps_to_its_budget_and_to_the_meaning(sees: str) -> None:
             asked.append(answer.answer)
             return super().judge(answer, question)
 
-    guard = Counting("medical", reader=False)
+    guard = Counting("medical")
     needed = attack(guard, drafted(), sees, np.random.default_rng(0), 25)
     assert needed.remembered is None  # Every rewriting restates what was withheld.
     assert all(Meaning.of(drafted()).kept(one) for one in asked)
     assert asked[0] == TEXT  # The answer that was withheld, which is no query.
-    alone = [Guard("medical", reader=False).check(one, "What is known?").action for one in asked[1:]]
+    alone = [Guard("medical").check(one, "What is known?").action for one in asked[1:]]
     assert needed.alone == (alone.index("safe") + 1 if "safe" in alone else None)
     assert len(asked) <= 26
 

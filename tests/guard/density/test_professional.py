@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.core.arrays import read_arrays
-from discreet.core.errors import DetectorError, InputError, UsageError
+from discreet.core.errors import DetectorError, InputError
 from discreet.core.records import Answer
 from discreet.guard.calibrate import calibrate, with_points
 from discreet.guard.density import detector as detectors
@@ -19,8 +19,8 @@ from discreet.guard.density.professional import ARRAYS, Professional, profession
 from discreet.guard.fit import fit_guard
 from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS
-from discreet.guard.reading import READER, read_answer
-from discreet.guard.score import combined, odds, parts, score
+from discreet.guard.reading import read_answer
+from discreet.guard.score import combined, odds, score
 from discreet.guard.text import reader
 from discreet.inputs.answers import LabelledAnswer
 
@@ -34,7 +34,7 @@ ONE = "The patient is a retired teacher, and takes warfarin for gout."
 def folder(side_files: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small medical guard that was fitted with the reader."""
     home = tmp_path_factory.mktemp("read") / "guard"
-    fit_guard("medical", side_files["safe"], side_files["unsafe"], side_files["borderline"], out=home, reader=True)
+    fit_guard("medical", side_files["safe"], side_files["unsafe"], side_files["borderline"], out=home)
     return home
 
 
@@ -115,16 +115,14 @@ class TestFitted:
         leak, safe = guard.check(LEAK), guard.check(SAFE)
         assert (leak.action, safe.action) == ("flag", "safe")
         assert None not in (safe.sigma_safe, safe.sigma_unsafe, safe.delta)
-        with pytest.raises(UsageError, match=r"fitted with the learned reader; expected True$"):
-            Guard.load(folder, reader=False)
 
     def test_the_reader_runs_once(self, guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
         calls: list[str] = []
         read = reader.Reader.read
 
-        def counted(self: reader.Reader, text: str) -> reader.Seen:
+        def counted(self: reader.Reader, text: str, asked: str = "") -> reader.Seen:
             calls.append(text)
-            return read(self, text)
+            return read(self, text, asked)
 
         monkeypatch.setattr(reader.Reader, "read", counted)
         guard.check(SAFE)
@@ -154,19 +152,15 @@ class TestFitted:
     def test_the_papers_gate_stays_reachable(self, guard: Guard, side_files: Mapping[str, Path],
                                              monkeypatch: pytest.MonkeyPatch) -> None:
         paper = replace(guard.detector, gate="fitted")
-        read = read_answer(Answer("1", SAFE, None), guard.policy, reader=True)
+        read = read_answer(Answer("1", SAFE, None), guard.policy)
         rows = rows_of(paper.fusion, paper.evidence, [read], "answer", paper.counted)
         monkeypatch.setattr(detectors, "professional", lambda: pytest.fail("asked"))
         scores = paper.score(rows)
         assert scores.out_of_distribution.tolist() == paper.thetas.out_of_distribution(scores.sigmas).tolist()
-        with pytest.raises(DetectorError, match="no vector of the learned reader"):
-            guard.detector.score(replace(rows, vectors=None))
-        with pytest.raises(UsageError, match=r"needs what the learned reader sees; expected a fit with reader=True$"):
-            guard.detector.score(replace(rows, odds=None))
 
     def test_unsure_between_its_own_limit_and_the_threshold(self, guard: Guard,
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
-        read = read_answer(Answer("1", LEAK, None), guard.policy, reader=True)
+        read = read_answer(Answer("1", LEAK, None), guard.policy)
         logit = score(read, guard.policy, combined()).logit
         cautious = guard.at(1e9, evidence_tau=logit + 1)
         monkeypatch.setattr(detectors, "professional", lambda: limited(1e9, logit - 0.1))
@@ -184,12 +178,11 @@ class TestFitted:
 
     def test_odds_are_what_the_score_adds_up(self, guard: Guard) -> None:
         for text in (LEAK, SAFE):
-            read = read_answer(Answer("1", text, None), guard.policy, reader=True)
+            read = read_answer(Answer("1", text, None), guard.policy)
             found = score(read, guard.policy, combined())
             intercept, *weights = combined().whole
             added = intercept + np.dot(weights, odds(read, guard.policy))
-            sure = parts(read, guard.policy).sure
-            assert found.logit == pytest.approx(added if sure is None else max(added, sure))
+            assert found.logit == pytest.approx(added)
             assert guard.detector.counted == guard.policy
 
     def test_prices_are_what_the_guard_does(self, guard: Guard, side_files: Mapping[str, Path]) -> None:
@@ -201,15 +194,4 @@ class TestFitted:
             actions = [Guard(guard.policy, detector=guard.detector, point=point).check(r.answer).action for r in rows]
             assert found.prices[point]["leaks_held"].value == np.mean([a != "safe" for a in actions[:25]])
             assert found.prices[point]["review_load"].value == np.mean([a == "abstain" for a in actions])
-        assert with_points(guard, found.points, {}).reader
-
-
-@pytest.mark.parametrize("options", [{"gate": "professional"}, {"discriminator": "odds+logistic"}])
-def test_what_needs_the_reader(side_files: Mapping[str, Path], options: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match=r"drop --no-reader$"):
-        fit_guard("medical", side_files["safe"], side_files["unsafe"], reader=False, **options)  # type: ignore[arg-type]
-
-
-def test_the_reader_by_default_and_as_it_was_fitted(fitted_guard: Guard) -> None:
-    assert Guard("medical").reader is READER is True
-    assert not fitted_guard.reader
+        assert with_points(guard, found.points, {}).detector.points

@@ -6,14 +6,12 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from discreet.guard.text.evidence.bind import find_evidence
 
 from discreet.cli import options
 from discreet.core.errors import InputError, UsageError
 from discreet.guard.domains import (
     SHARED,
     Domain,
-    DomainLike,
     Term,
     builtin_domains,
     load_domain,
@@ -21,6 +19,7 @@ from discreet.guard.domains import (
     saved_domain,
 )
 from discreet.guard.text.doc import Doc
+from discreet.guard.text.record import Read
 
 SMALLEST = {"medical": 2_000, "finance": 250, "law": 350}
 Edit = Callable[[str, str, str], Path]
@@ -93,18 +92,7 @@ def test_a_folder_reads_as_the_domain_that_it_was_copied_from(law: Path) -> None
     assert mine == theirs == load_domain(law)
     assert (mine.builtin, mine.hash) == (False, theirs.hash)
     text = "She is a 52-year-old litigator. The plaintiff was arrested for DUI."
-    assert find_evidence(Doc.of(text), law) == find_evidence(Doc.of(text), "law")
-
-
-@pytest.mark.parametrize("text", [
-    "A litigious pupil from Omaha was arrested for DUI.", "The pupil is 14. She was arrested for DUI in Omaha.",
-    "The Somali pupil was arrested for DUI."])
-def test_what_it_calls_its_persons_binds(edited: Edit, text: str) -> None:
-    def bound(domain: DomainLike) -> set[str]:
-        return {a.kind for a in find_evidence(Doc.of(text), domain) if a.subject == "third"}
-
-    mine = edited("classes.yaml", "person: party", "person: pupil")
-    assert bound(mine) - {"person", "sex"} > bound("law") - {"person", "sex"}
+    assert Read.of(Doc.of(text), mine) == Read.of(Doc.of(text), theirs)
 
 
 @pytest.mark.parametrize("file", ["policy.yaml", "classes.yaml", "terms.tsv", "templates.yaml"])

@@ -28,7 +28,7 @@ def read() -> Guard:
 
 @pytest.fixture(scope="module")
 def rules() -> Guard:
-    return Guard("medical", reader=False)
+    return Guard("medical")
 
 
 @pytest.fixture(params=["read", "rules"])
@@ -157,7 +157,7 @@ def test_what_is_withheld(rules: Guard, text: str, outcome: str) -> None:
 
 def test_quotes_and_probes_are_withheld(rules: Guard) -> None:
     note = "The boiler in the east wing was drained, flushed and refilled with softened water on 14 March."
-    strict = Guard(replace(rules.policy, quotes=replace(rules.policy.quotes, action="flag")), reader=False)
+    strict = Guard(replace(rules.policy, quotes=replace(rules.policy.quotes, action="flag")))
     answer = Answer("1", f"As the log says: {note} {CLUSTER}", sources=(note,))
     assert strict.redact(answer).outcome == "quote"
     assert sound(answer.answer, rules.redact(answer)) == f"As the log says: {note}"
@@ -185,7 +185,7 @@ def test_few_people_are_withheld_or_left_out(rules: Guard) -> None:
     """What is left of a person must fit as many people as the policy asks for."""
     policy = replace(Policy.of("medical", "clinician"), fewer_than=10**9)
     text = f"{ADVICE[0]} The patient is 52 years old. {CLUSTER}"
-    assert sound(text, Guard(policy, reader=False).redact(text)) == ADVICE[0]
+    assert sound(text, Guard(policy).redact(text)) == ADVICE[0]
 
 
 def test_the_policy_says_what_is_done() -> None:
@@ -194,7 +194,7 @@ def test_the_policy_says_what_is_done() -> None:
     with pytest.raises(PolicyError, match="on_flag must be withhold or redact, got 'mask'"):
         rules_of("mask")
     with pytest.raises(UsageError):
-        Guard("medical", reader=False).redact(7)  # type: ignore[arg-type]
+        Guard("medical").redact(7)  # type: ignore[arg-type]
 
 
 def rules_of(on_flag: str) -> Policy:

@@ -337,7 +337,7 @@ def test_no_answer_is_safe_where_a_file_is_missing_or_altered(tmp_path: Path, mo
         Reader(folder)
     monkeypatch.setattr(reading, "packaged", lambda: Reader(folder))
     for text in ("Take it with food.", "The patient is a 52-year-old welder from Omaha."):
-        verdict = Guard("medical", reader=True).check(text)
+        verdict = Guard("medical").check(text)
         assert (verdict.action, verdict.score, verdict.evidence) == ("failed", None, ())
 
 

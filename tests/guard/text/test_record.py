@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,12 +16,11 @@ COUNTED = (*MEDICAL.shared,)
 VALUES = ("47", "ludlow", "beekeeper", "beekeeping", "son", "whitby", "gout")
 
 
-@pytest.mark.parametrize("reader", [False, True])
-def test_facts_are_what_a_text_tells_of_anybody(reader: bool) -> None:
+def test_facts_are_what_a_text_tells_of_anybody() -> None:
     doc = Doc(render("Was the 47-year-old beekeeper from Ludlow treated here?"))
-    found = Read.of(doc, MEDICAL, reader=reader).facts(COUNTED)
+    found = Read.of(doc, MEDICAL).facts(COUNTED)
     assert {("age", ("47",)), ("place", ("ludlow",)), ("occupation", ("beekeeper",))} <= found
-    assert not Read.of(doc, MEDICAL, reader=reader).facts(())
+    assert not Read.of(doc, MEDICAL).facts(())
 
 
 def test_an_age_and_a_place_must_stand_there_letter_for_letter() -> None:

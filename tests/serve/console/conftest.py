@@ -121,7 +121,7 @@ class Desk:
 
 @pytest.fixture(scope="session")
 def guard() -> Guard:
-    return Guard("medical", reader=False)
+    return Guard("medical")
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from discreet.guard.text.evidence.bind import find_evidence
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from discreet.guard.domains import builtin_domains, load_domain
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.doc import Doc
+from discreet.guard.text.record import Read
 from discreet.inputs.encode.base import WholeText
 
 OMAHA = "The client is a 52-year-old female litigator from Omaha with two children and a recent custody filing."
@@ -153,6 +153,6 @@ def test_a_domain_of_ones_own_is_saved_with_it(tmp_path: Path) -> None:
 def test_what_the_detectors_see() -> None:
     text = "Her SSN is 536-22-8145. She is a 47-year-old welder from Omaha."
     found = read(text, "medical")
-    assert found.attributes == find_evidence(Doc.of(text), "medical")
+    assert found.attributes == Read.of(Doc.of(text), load_domain("medical")).attributes
     assert [(s.type, text[s.start : s.end]) for s in found.direct] == [("ssn", "536-22-8145")]
     assert "Omaha" not in repr(found)

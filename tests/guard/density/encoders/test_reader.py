@@ -38,7 +38,7 @@ def test_no_second_pass_over_what_was_read(encoder: ReaderEncoder, monkeypatch: 
     monkeypatch.setattr("discreet.guard.density.encoders.reader.packaged", lambda: pytest.fail("read again"))
     assert np.array_equal(fused.encode_chunks(TEXTS[3], reading=seen[3])[0], rows[3])
     assert encoder.chunks(TEXTS[3]) == [TEXTS[3]]
-    with pytest.raises(UsageError, match=r"has not read; expected a guard with reader=True$"):
+    with pytest.raises(UsageError, match=r"without the learned reader's vector; expected one of the guard"):
         encoder.rows([Detected(())])
     with pytest.raises(UsageError, match="a list of texts"):
         encoder.encode("one")

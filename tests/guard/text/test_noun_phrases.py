@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.noun_phrases import Name, is_agent_noun, job_phrase, job_value, name_at
+from discreet.guard.text.noun_phrases import Name, is_agent_noun, name_at
 
 
 @pytest.mark.parametrize(
@@ -21,23 +21,6 @@ def test_a_trade_has_the_form_of_an_agent_noun(word: str) -> None:
 ])
 def test_states_kin_roles_and_things_are_none(word: str) -> None:
     assert not is_agent_noun(word)
-
-
-@pytest.mark.parametrize(("text", "strict", "found"), [
-    ("harbour joiner in the docks", False, "harbour joiner"), ("hedgelayer presented with cough", True, "hedgelayer"),
-    ("lamplighter living alone", True, "lamplighter"), ("sous chef", False, "sous chef"), ("sous vide", True, ""),
-    ("team", False, ""), ("hand", False, ""), ("barge hand", False, "barge hand"), ("co-worker", True, ""),
-    ("means of escape", False, ""), ("in the docks", False, ""),
-])
-def test_the_phrase_of_a_trade_ends_at_its_head(text: str, strict: bool, found: str) -> None:
-    doc = Doc.of(text)
-    phrase = job_phrase(doc, 0, strict=strict)
-    assert (doc.words(*phrase) if phrase else "") == found
-
-
-def test_the_value_is_the_listed_one_or_the_head() -> None:
-    assert job_value(Doc.of("master welder"), 0, 2)[0] == "factory worker"
-    assert job_value(Doc.of("master bellfounder"), 0, 2) == ("bellfounder", "")
 
 
 def names(text: str) -> list[tuple[str, Name]]:

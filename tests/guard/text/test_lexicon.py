@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[4]
 DATA = ROOT / "src" / "discreet" / "guard" / "text" / "data"
 TABLES = sorted(DATA.glob("*.tsv"))
 SMALLEST = {
-    "given_names": 1_500, "places": 6_000, "demonyms": 400, "occupations": 1_200, "family": 300,
+    "given_names": 1_500, "places": 6_000, "demonyms": 400, "occupations": 1_200,
     "organisations": 500, "organisation_heads": 100, "kin": 60, "languages": 90, "field_labels": 30, "card_issuers": 20,
     "irregular_plurals": 30, "identity_numbers": 20,
 }
@@ -58,10 +58,6 @@ LISTS: list[tuple[Mapping[str, object], dict[str, set[str]]]] = [
     (lex.places(), {"kind": {"city", "state", "country", "region", "continent", "county"}, "flag": {"-", "w", "a"}},),
     (lex.demonyms(), {"kind": {"nationality", "ethnicity", "religion", "language"}, "flag": {"-", "w"}}),
     (lex.occupations(), {"flag": {"-", "w", "r"}}),
-    (
-        lex.family_terms(),
-        {"kind": {"partner", "child", "parent", "sibling", "extended", "status"}, "flag": {"-", "w"}},
-    ),
     (lex.organisations(), {
         "kind": {"company", "university", "school", "hospital", "union", "church", "club", "military", "agency"},
         "flag": {"-", "w"},
@@ -155,8 +151,6 @@ def test_canonical_forms() -> None:
     assert (jobs["judge"].flag, jobs["physician"].flag, jobs["cook"].flag, jobs["welder"].flag) == ("r", "r", "w", "-")
     assert lex.demonyms()["nigerian"].canonical == "Nigeria"
     assert lex.demonyms()["polish"].flag == "w"
-    assert lex.family_terms()["mother in law"].canonical == "mother-in-law"
-    assert lex.family_terms()["twins"].kind == "child"
     assert MEDICAL.terms["tylenol"].canonical == "acetaminophen"
     assert MEDICAL.terms["high blood pressure"].canonical == "hypertension"
     assert lex.organisations()["target"].flag == "w"

@@ -4,7 +4,7 @@
 
 Good: passages of public seed corpora in DIR (whole, and about nobody in most of them), and records of the grammar
 without their slots, as if a model had written them. Bad: the same records spoilt in one way each. Prints Markdown tables;
-every share has its Wilson interval. `--rules` leaves the learned reader out; `--only` runs one part. The part
+every share has its Wilson interval. `--only` runs one part. The part
 `marginals` runs a campaign of records without slots and prints how far the axes of its unsafe partition are from the
 plan, had what failed at its first draft been dropped as in the paper, and as kept.
 """
@@ -78,7 +78,7 @@ def family(reason: str) -> str:
     return reason.split(":", maxsplit=1)[0]
 
 
-def real(folder: Path, n: int, reader: bool, rng: np.random.Generator) -> None:
+def real(folder: Path, n: int, rng: np.random.Generator) -> None:
     """Passages as if they were safe records: what rejects them, by corpus."""
     print("\n| domain | corpus | n | any | direct | cluster | truncated | task, placeholder | language | near-duplicate |"
           "\n|---|---|---|---|---|---|---|---|---|---|")
@@ -126,7 +126,7 @@ def as_model(record: Record) -> Record:
     return replace(record, draft=replace(record.draft, slots=(), forbidden=()), generator=MODEL)
 
 
-def claims(n: int, reader: bool) -> None:
+def claims(n: int) -> None:
     """Grammar records without slots: how often what they tell is not seen, by mode; and borderline records."""
     print("\n| domain | records | n | rejected | missing | unbound | unplanned | cluster | other |"
           "\n|---|---|---|---|---|---|---|---|---|")
@@ -144,7 +144,7 @@ def claims(n: int, reader: bool) -> None:
                   + " | ".join(f"{k / one['n']:.3f}" for k in (*known, other)) + " |", flush=True)
 
 
-def spoilt(n: int, reader: bool, rng: np.random.Generator) -> None:
+def spoilt(n: int, rng: np.random.Generator) -> None:
     """Records spoilt in one way each, and how often the validator gives the reason for it."""
     def last_words(answer: str) -> str:
         words = answer.split(" ")
@@ -209,7 +209,7 @@ def spoilt(n: int, reader: bool, rng: np.random.Generator) -> None:
         print(f"| {reason} | {of} | {share(k, of)} |")
 
 
-def people(n: int, reader: bool, rng: np.random.Generator) -> None:
+def people(n: int, rng: np.random.Generator) -> None:
     """Two facts in the words of a writer, of two people or of one, that are claimed of one."""
     print("\n| values of | facts of | n | unbound | missing | passed |\n|---|---|---|---|---|---|")
     for i, writers in enumerate((BUILT, TESTED)):
@@ -233,7 +233,7 @@ def people(n: int, reader: bool, rng: np.random.Generator) -> None:
                   + " | ".join(share(found[one], of) for one in ("unbound", "missing", "passed")) + " |", flush=True)
 
 
-def paraphrases(n: int, reader: bool) -> None:
+def paraphrases(n: int) -> None:
     """By class, how often what is told is seen, and what is not; and with whole records, right or of a wrong class."""
     rng = np.random.default_rng(77)
     seen: dict[tuple[str, ...], list[bool]] = defaultdict(list)
@@ -252,7 +252,7 @@ def paraphrases(n: int, reader: bool) -> None:
                 group, check = "L1 to L3" if writer in BUILT else "L4 to L7", Validator(domain)
                 record = as_model(good)
                 read = check._read(record, Doc(render(record.draft.answer)))
-                kinds = {a for view in (read.attributes, read.ruled) for of in persons(view) for a in of} | read.inferred
+                kinds = {a for of in persons(read.attributes) for a in of} | read.inferred
                 for qi in SHARED:
                     seen[mode, qi, group, "told" if qi in spec.qi else "untold"].append(domain.labels[qi] in kinds)
                 for trust in ((), ("AFFILIATION",), ("AFFILIATION", "OCCUPATION", "FAMILY")):
@@ -281,7 +281,7 @@ class WithoutSlots:
         return replace(self.grammar.generate(spec, domain, rng), slots=(), forbidden=())
 
 
-def drift(n: int, reader: bool) -> None:
+def drift(n: int) -> None:
     """Distances of the axes of an unsafe partition from the plan."""
     print("\n| domain | axis | dropped: total variation | largest deviation | largest relative | kept: total variation | "
           "largest deviation | largest relative |\n|---|---|---|---|---|---|---|---|")
@@ -312,22 +312,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=Path)
     parser.add_argument("--n", type=int, default=300, help="passages of a corpus")
     parser.add_argument("--records", type=int, default=200, help="grammar records of a partition")
-    parser.add_argument("--rules", action="store_true")
     parser.add_argument("--only", choices=PARTS)
     given = parser.parse_args()
     rng, parts = np.random.default_rng(11), (given.only,) if given.only else PARTS
     if "real" in parts and given.seeds:
-        real(given.seeds, given.n, not given.rules, rng)
+        real(given.seeds, given.n, rng)
     if "claims" in parts:
-        claims(given.records, not given.rules)
+        claims(given.records)
     if "spoilt" in parts:
-        spoilt(given.records // 4, not given.rules, rng)
+        spoilt(given.records // 4, rng)
     if "people" in parts:
-        people(given.records // 25, not given.rules, rng)
+        people(given.records // 25, rng)
     if "paraphrases" in parts:
-        paraphrases(given.records // 5, not given.rules)
+        paraphrases(given.records // 5)
     if "marginals" in parts:
-        drift(3 * given.records, not given.rules)
+        drift(3 * given.records)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,6 @@ from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import make_plan
 from discreet_papers.ppe.pairings import DEFAULT, Partitions, evaluate_pairings, fit_configurations, read_partitions
 
-WAYS = ("rules", "reader")
 WRITERS = ("unsafe_heldout", "matched_unsafe", "borderline_eval", "matched_borderline")
 
 
@@ -94,24 +93,21 @@ def writers(guard: Guard, partitions: Partitions) -> dict[str, Any]:
                                  unit="text", of="texts") for name in WRITERS}  # fmt: skip
 
 
-def study(domain: str, rows: Sequence[Row], seed: int, ways: Sequence[str]) -> dict[str, Any]:
+def study(domain: str, rows: Sequence[Row], seed: int) -> dict[str, Any]:
     sys.path.insert(0, "examples")
     from guards import SIZES  # type: ignore[import-not-found]
 
     policy, found = Policy.of(domain), {}
     with tempfile.TemporaryDirectory() as folder:
         run_campaign(make_plan(domain, SIZES, seed), Path(folder) / "run")
-        for name in ways:
-            reader = name == "reader"
-            encoders = build_encoders("reader" if reader else "embedded", domain=domain, cache=default_cache())
-            partitions = read_partitions(Path(folder) / "run", policy, encoders, seed=seed)
-            detector = fit_configurations(partitions, [DEFAULT], seed=seed)[0][DEFAULT]
-            gates = {name: detector, **({"reader, paper's gate": replace(detector, gate="fitted")} if reader else {})}
-            for how, one in gates.items():
-                guard = Guard(policy, detector=one)
-                pairs = evaluate_pairings(partitions, {DEFAULT: one})[DEFAULT]
-                auroc = {pairing: by["auroc"] for pairing, by in pairs.items()}
-                found[how] = {**shares(guard, rows), "writers": writers(guard, partitions), "auroc": auroc}
+        encoders = build_encoders("reader", domain=domain, cache=default_cache())
+        partitions = read_partitions(Path(folder) / "run", policy, encoders, seed=seed)
+        detector = fit_configurations(partitions, [DEFAULT], seed=seed)[0][DEFAULT]
+        for how, one in {"default": detector, "paper's gate": replace(detector, gate="fitted")}.items():
+            guard = Guard(policy, detector=one)
+            pairs = evaluate_pairings(partitions, {DEFAULT: one})[DEFAULT]
+            auroc = {pairing: by["auroc"] for pairing, by in pairs.items()}
+            found[how] = {**shares(guard, rows), "writers": writers(guard, partitions), "auroc": auroc}
     return found
 
 
@@ -122,7 +118,6 @@ def main() -> None:
     parser.add_argument("--each", type=int)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--domains", nargs="*", default=builtin_domains())
-    parser.add_argument("--ways", nargs="*", choices=WAYS, default=WAYS)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     started = time.perf_counter()
@@ -131,7 +126,7 @@ def main() -> None:
         rows = random.Random(args.seed).sample(rows, args.each)
     found = {}
     for domain in args.domains:
-        found[domain] = study(domain, rows, args.seed, args.ways)
+        found[domain] = study(domain, rows, args.seed)
         for how, one in found[domain].items():
             print(domain, how, *(f"{k} {one[k].value}" for k in ("abstained", "ratio", "clusters_held", "none_flagged")), flush=True)
     record = {"benchmark": "reader_fitted", "seed": args.seed, "passages": len(rows), "domains": found,

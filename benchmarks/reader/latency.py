@@ -1,4 +1,4 @@
-"""Time of a whole `Guard.check` on one core by length of text, with and without the reader, next to Presidio.
+"""Time of a whole `Guard.check` on one core by length of text, next to Presidio.
 
     OMP_NUM_THREADS=1 python -m benchmarks.reader.latency [--texts 20] [--rounds 5] [--output F]
 
@@ -61,7 +61,7 @@ def measure(number: int, rounds: int) -> dict[str, Any]:
     session = packaged()._session = Timed(packaged()._session)
     presidio = PresidioGuard()
     timed: dict[str, Callable[[str], Any]] = {
-        "guard": Guard("medical").check, "rules": Guard("medical").check, "network": packaged().read,
+        "guard": Guard("medical").check, "network": packaged().read,
         "presidio": lambda text: presidio.predict(text, None)}  # fmt: skip
     out: dict[str, Any] = {}
     for length in LENGTHS:

@@ -110,7 +110,6 @@ def shown(found: Row) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rules", action="store_true", help="the rules alone, without the reader")
     parser.add_argument("--point", default="balanced")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from discreet.core.errors import DetectorError
 from discreet.core.records import Subject
-from discreet.guard import reading
 from discreet.guard.domains import IDENTIFYING, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS, Policy
@@ -29,6 +28,7 @@ from discreet.guard.score import (
     parts,
     score,
 )
+from discreet.guard.text import record
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.reader import TOLD, Seen
 
@@ -240,7 +240,7 @@ class Told:
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, guard: Guard, counts: float, job: float = 0.9) -> tuple[str, float]:
-    monkeypatch.setattr(reading, "packaged", lambda: Told(counts, job))
+    monkeypatch.setattr(record, "packaged", lambda: Told(counts, job))
     verdict = guard.check(HARMLESS)
     assert verdict.logit is not None
     return verdict.action, verdict.logit
@@ -269,7 +269,7 @@ def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     guard = Guard(POLICY)
     monkeypatch.setattr(guard, "rules", replace(MODEL, unsure={"conservative": -1e9}, tau={"conservative": 1e9}))
     guard.evidence_tau = 1e9
-    monkeypatch.setattr(reading, "packaged", lambda: Told(0.0))
+    monkeypatch.setattr(record, "packaged", lambda: Told(0.0))
     assert (guard.check(HARMLESS).action, "unsure" in guard.check(HARMLESS).reason) == ("abstain", True)
 
 
@@ -285,7 +285,7 @@ def test_what_may_not_be_inferred_is_not_flagged(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_verdict_s_score_is_the_probability(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "packaged", lambda: Told(1.0))
+    monkeypatch.setattr(record, "packaged", lambda: Told(1.0))
     verdict = Guard(POLICY).check(HARMLESS)
     assert verdict.logit is not None
     assert verdict.score == pytest.approx(1 / (1 + exp(-verdict.logit)))

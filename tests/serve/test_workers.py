@@ -211,13 +211,12 @@ def test_what_cannot_be_loaded_says_why(settings: dict[str, Any], cause: str) ->
 
 
 def test_altered_weights_are_noticed_by_the_warm_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.guard import reading
-    from discreet.guard.text import reader
+    from discreet.guard.text import reader, record
 
     folder = shutil.copytree(reader.FOLDER, tmp_path / "reader")
     whole = (folder / reader.MODEL).read_bytes()
     (folder / reader.MODEL).write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    monkeypatch.setattr(reading, "packaged", lambda: reader.Reader(folder))
+    monkeypatch.setattr(record, "packaged", lambda: reader.Reader(folder))
     with pytest.raises(WorkerError, match="text 1 of its warm-up is failed; expected flag"):
         load_guards(MEDICAL)
 

@@ -1,6 +1,6 @@
 """Score a guard on made text: names, addresses, phones; two people; bearers swapped; typing errors; styles. Prints JSON.
 
-    python -m benchmarks.reader.made.score [--domain medical] [--rules] [--guard DIR] [--data DATA] [--output F]
+    python -m benchmarks.reader.made.score [--domain medical] [--guard DIR] [--data DATA] [--output F]
 
 Context is judged with layer 1 off (a policy that allows every direct type). With `--data` also: typing errors in 200
 clusters of the teaching pool, and first-person passages of the pool that bind nothing. Intervals are exact (Clopper–Pearson)
@@ -209,8 +209,7 @@ def score(guard: Any, context: Any, data: Path | None) -> Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--domain", default="medical")
-    parser.add_argument("--guard", type=Path, help="folder of a fitted guard, instead of the rules of a domain")
-    parser.add_argument("--rules", action="store_true", help="leave out the learned reader")
+    parser.add_argument("--guard", type=Path, help="folder of a fitted guard, instead of the one that ships")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()

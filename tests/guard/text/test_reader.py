@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from tests.guard.text.tables import CLASSES, SHAPES, VOCABULARY, C, P, only, sealed, slowly, tables, write
 
 from discreet.core.errors import DetectorError
-from discreet.guard import reading
 from discreet.guard.guard import Guard
 from discreet.guard.text import reader as module
+from discreet.guard.text import record
 from discreet.guard.text.reader import CARD, FOLDER, MODEL, TOKENIZER, Reader, Seen
 
 MakeReader = Callable[..., Reader]
@@ -83,9 +83,9 @@ def test_a_question_stands_before_every_window(make: MakeReader, monkeypatch: py
         return run(names, given)
 
     monkeypatch.setattr(reader, "_session", SimpleNamespace(run=watched))
-    question = reader._question("She " * 60)
+    question = reader._question("She " * 120)
     assert len(question) == module.ASKED + 1
-    reader.read("nurse old 52 she Boston He " * 12, "She " * 60)
+    reader.read("nurse old 52 she Boston He " * 12, "She " * 120)
     assert len(seen) > 1
     assert all(ids[1 : len(question) + 1] == question for ids in seen)
     assert reader._question("") == reader._question(" ") == []
@@ -335,7 +335,7 @@ def test_no_answer_is_safe_where_a_file_is_missing_or_altered(tmp_path: Path, mo
     BREAKS[how](folder)
     with pytest.raises(DetectorError, match="the reader's weights failed with"):
         Reader(folder)
-    monkeypatch.setattr(reading, "packaged", lambda: Reader(folder))
+    monkeypatch.setattr(record, "packaged", lambda: Reader(folder))
     for text in ("Take it with food.", "The patient is a 52-year-old welder from Omaha."):
         verdict = Guard("medical").check(text)
         assert (verdict.action, verdict.score, verdict.evidence) == ("failed", None, ())

@@ -26,7 +26,7 @@ def found(text: str, *spans: Span, domain: str = "medical") -> list[tuple[str, s
     ("Metformin is taken with meals.", "medical", [("treatment", "Metformin")]),
     ("Tendinopathy of the wrist is slow to heal.", "medical", [("condition", "Tendinopathy")]),
     ("Her MS is stable.", "medical", [("condition", "MS")]), ("Ms. Ortiz is well.", "medical", []),
-    ("The plaintiff was arrested for DUI.", "law", [("party_role", "plaintiff")]),
+    ("The plaintiff was arrested for DUI.", "law", [("role", "plaintiff")]),
 ])
 def test_listed_terms_endings_and_abbreviations(text: str, domain: str, expected: list[tuple[str, str]]) -> None:
     told = [(kind, words) for kind, _, words in found(text, domain=domain)]

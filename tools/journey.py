@@ -2,7 +2,7 @@
 
     python tools/journey.py guard check --domain law "One matter on file is a 52-year-old litigator from Omaha."
 
-Plug-ins (recognisers, taggers, attacks, mechanisms, recipes and so on, one file each) are counted apart.
+Plug-ins (recognisers, attacks, mechanisms, recipes and so on, one file each) are counted apart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import discreet
 from discreet.cli.main import run
 
 ROOT = Path(discreet.__file__).parent
-PLUGINS = {"recognisers", "taggers", "encoders", "densities", "attacks", "recipes", "paraphrasers"}
+PLUGINS = {"recognisers", "encoders", "densities", "attacks", "recipes", "paraphrasers"}
 touched: dict[str, set[str]] = {}
 
 

@@ -46,7 +46,8 @@ def fitted_folder(side_files: Mapping[str, Path], tmp_path_factory: pytest.TempP
 
     folder = tmp_path_factory.mktemp("fitted") / "guard"
     fit_guard("medical", side_files["safe"], side_files["unsafe"], side_files["borderline"], out=folder,
-              encoders=[HashedEncoder(256), EvidenceEncoder("medical")], costs=Costs(10, 1))
+              encoders=[HashedEncoder(256), EvidenceEncoder("medical")], costs=Costs(10, 1),
+              gate="fitted", discriminator="evidence+logistic")
     return folder
 
 

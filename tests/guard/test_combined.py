@@ -267,7 +267,7 @@ def test_where_nothing_is_shown_nothing_is_flagged(monkeypatch: pytest.MonkeyPat
 
 def test_unsure_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     guard = Guard(POLICY)
-    monkeypatch.setattr(guard, "rules", replace(MODEL, unsure={"conservative": -1e9}, tau={"conservative": 1e9}))
+    monkeypatch.setattr(guard, "model", replace(MODEL, unsure={"conservative": -1e9}, tau={"conservative": 1e9}))
     guard.evidence_tau = 1e9
     monkeypatch.setattr(record, "packaged", lambda: Told(0.0))
     assert (guard.check(HARMLESS).action, "unsure" in guard.check(HARMLESS).reason) == ("abstain", True)

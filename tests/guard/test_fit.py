@@ -11,6 +11,7 @@ import pytest
 import discreet
 from discreet.core.errors import InputError, UsageError
 from discreet.guard.density.corpus import Corpus, normalised, read_corpus
+from discreet.guard.density.detector import detected_in
 from discreet.guard.density.discriminators import DENSITY
 from discreet.guard.density.dual_density import DualDensity
 from discreet.guard.density.encoders.evidence import EvidenceEncoder
@@ -60,11 +61,10 @@ def test_what_never_reaches_layer_two_is_dropped(side_files: Files) -> None:
 def test_rows_are_the_fusions_own(rows: EncodedCorpus, corpus: Corpus) -> None:
     samples = corpus.of("fit")[0]
     texts = [s.answer.answer for s in samples]
-    fusion = Fusion.fit(small(), texts)
+    fusion, features = Fusion.fit_encode(small(), texts, readings=[detected_in(read) for read in corpus.of("fit")[1]])
     assert rows.fusion.weights == fusion.weights
-    assert np.array_equal(rows.features, fusion.encode(texts))
+    assert np.array_equal(rows.features, features)
     held = rows.held["evaluation"]
-    assert np.array_equal(held.features, fusion.encode([s.answer.answer for s in corpus.of("evaluation")[0]]))
     assert held.owner.tolist() == list(range(len(held.features)))
 
 
@@ -92,12 +92,14 @@ def test_without_borderline_texts_is_v3(rows: EncodedCorpus) -> None:
 
 
 def test_texts_in_memory_make_the_guard_of_their_files(side_files: Files, fitted_guard: Guard) -> None:
-    texts = [[json.loads(line)["answer"] for line in side_files[side].read_text().splitlines()]
+    texts = [[json.loads(line) for line in side_files[side].read_text().splitlines()]
              for side in ("safe", "unsafe", "borderline")]
-    made = discreet.fit_guard("medical", *texts, encoders=[HashedEncoder(256), EvidenceEncoder("medical")])
+    made = discreet.fit_guard("medical", *texts, encoders=[HashedEncoder(256), EvidenceEncoder("medical")],
+                              discriminator="evidence+logistic", gate="fitted")
     assert made.card["counts"] == fitted_guard.card["counts"]
     assert made.card["data"]["files"] == []
-    assert made.check(texts[1][0]).delta == fitted_guard.check(texts[1][0]).delta
+    leak = texts[1][0]["answer"]
+    assert made.check(leak).delta == fitted_guard.check(leak).delta
 
 
 @pytest.mark.parametrize(("density", "components"), [

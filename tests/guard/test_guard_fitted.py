@@ -18,7 +18,7 @@ from discreet.core.errors import UsageError
 from discreet.core.records import Action, Answer, Turn, Verdict
 from discreet.guard import reading
 from discreet.guard.density.detector import Detector, Rows, rows_of
-from discreet.guard.density.discriminators import DENSITY, DISCRIMINATORS, OddsLogistic
+from discreet.guard.density.discriminators import DENSITY, DISCRIMINATORS
 from discreet.guard.density.encoders.evidence import EvidenceEncoder
 from discreet.guard.density.points import Thetas
 from discreet.guard.fit import fit_guard
@@ -27,7 +27,7 @@ from discreet.guard.policy import POINTS, Policy
 from discreet.guard.score import probability
 from discreet.inputs.encode.encoders.hashed import HashedEncoder
 
-BY_RULES = [kind for kind in DISCRIMINATORS if kind != OddsLogistic.kind]
+EVERY = list(DISCRIMINATORS)
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
         "started and went well.")
 SAFE = ("Warfarin is often used for gout. Adults should ask a pharmacist before they take more than 8 tablets, and "
@@ -71,7 +71,7 @@ def test_verdicts_and_their_numbers(fitted_guard: Guard) -> None:
 
 def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text has every later reason too."""
-    gated = with_gate(fitted_guard, ANYTHING).at(-1e9)
+    gated = with_gate(fitted_guard, ANYTHING).at(-1e9, unsure=-1e9)
     direct = act(gated, f"{GERMAN} {DIRECT}")
     assert (direct.action, direct.layer, direct.score) == ("flag", "direct", 1.0)
     evidence = act(gated, f"{GERMAN} {GERMAN} {LEAK}")
@@ -80,7 +80,7 @@ def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPa
     assert "(de)" in act(gated, f"{GERMAN} {GERMAN}").reason
     assert (act(gated, SAFE).action, act(gated, GERMAN).action) == ("abstain", "abstain")
     assert "unlike the safe and unlike the unsafe texts" in act(gated, SAFE).reason
-    assert act(with_gate(gated, NOTHING).at(-1e9), SAFE).layer == "contextual"
+    assert act(with_gate(gated, NOTHING).at(-1e9, unsure=-1e9), SAFE).layer == "contextual"
     empty = act(with_gate(gated, NOTHING).at(1e9), " \n")
     assert (empty.action, empty.reason) == ("abstain", "the answer is empty: there is nothing to judge")
     monkeypatch.setattr(reading, "guess_language", Mock(side_effect=ZeroDivisionError(LEAK)))
@@ -94,7 +94,7 @@ def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPa
     LEAK, "Shaders compile; their author is a 52-year-old Nigerian welder from Omaha with two children.",
     f"{GERMAN} {GERMAN} {LEAK}"])
 @pytest.mark.parametrize("point", ["conservative", "balanced", "strict", "costs"])
-def test_what_the_rules_flag_is_flagged_whatever_gate_and_threshold_say(fitted_guard: Guard, text: str,
+def test_what_evidence_flags_is_flagged_whatever_gate_and_threshold_say(fitted_guard: Guard, text: str,
                                                                         point: str) -> None:
     guard = Guard(fitted_guard.policy, detector=replace(fitted_guard.detector, thetas=ANYTHING), point=point).at(1e9)
     alone = Guard(guard.policy, point="conservative" if point == "costs" else point).check(
@@ -106,7 +106,7 @@ def test_what_the_rules_flag_is_flagged_whatever_gate_and_threshold_say(fitted_g
     assert float(verdict.delta or 0) < float(verdict.tau or 0)
 
 
-def test_the_rules_keep_their_threshold_of_the_point(fitted_guard: Guard) -> None:
+def test_evidence_keeps_its_threshold_of_the_point(fitted_guard: Guard) -> None:
     text = "The elderly man lives in town with his roommate."
     found = {}
     for point in POINTS:
@@ -115,7 +115,7 @@ def test_the_rules_keep_their_threshold_of_the_point(fitted_guard: Guard) -> Non
     assert found == {"conservative": "abstain", "balanced": "abstain", "strict": "flag"}
 
 
-@pytest.mark.parametrize("kind", [DENSITY, *BY_RULES])
+@pytest.mark.parametrize("kind", [DENSITY, *EVERY])
 def test_every_discriminator_decides(fitted_folder: Path, kind: str) -> None:
     guard = Guard.load(fitted_folder, discriminator=kind)
     assert act(guard, LEAK).action == "flag"
@@ -152,11 +152,11 @@ def test_points(fitted_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "rules"), [(SAFE, None), (LEAK, np.inf)])
-def test_where_the_rules_are_silent_flag_iff_over_tau(fitted_guard: Guard, text: str, rules: float | None) -> None:
+def test_where_evidence_is_unsure_flag_iff_over_tau(fitted_guard: Guard, text: str, rules: float | None) -> None:
     guard = with_gate(fitted_guard, NOTHING)
     delta = float(act(guard, text).delta or 0)
-    assert act(guard.at(delta, rules), text).action == "safe"
-    over = act(guard.at(float(np.nextafter(delta, -np.inf)), rules), text)
+    assert act(guard.at(delta, rules), text).action == ("safe" if text is SAFE else "abstain")
+    over = act(guard.at(float(np.nextafter(delta, -np.inf)), rules, unsure=-np.inf), text)
     assert (over.action, over.score) == ("flag", probability(delta))
     assert over.cause is not None
     assert over.cause.cause == "density"
@@ -184,13 +184,13 @@ COHORT = "If a 30-year-old teacher from Boston has a cough, order a scan."
 ])
 def test_whose_attributes_they_are(fitted_guard: Guard, text: str, question: str | None, action: Action,
                                    reason: str) -> None:
-    verdict = act(with_gate(fitted_guard, NOTHING).at(-1e9), text, question)
+    verdict = act(with_gate(fitted_guard, NOTHING).at(-1e9, unsure=-1e9), text, question)
     assert verdict.action == action
     assert reason in verdict.reason
 
 
 def test_turns_of_the_user_and_out_of_distribution(fitted_guard: Guard) -> None:
-    eager = with_gate(fitted_guard, NOTHING).at(-1e9)
+    eager = with_gate(fitted_guard, NOTHING).at(-1e9, unsure=-1e9)
     for role, action in (("user", "safe"), ("assistant", "flag")):
         assert eager.check(Answer("1", LEAK, "And warfarin?", conversation=(Turn(role, QUESTION),))).action == action
     assert act(with_gate(fitted_guard, ANYTHING), LEAK, QUESTION).action == "abstain"
@@ -244,7 +244,7 @@ def test_the_chunk_nearest_to_unsafe_decides(fitted_guard: Guard, monkeypatch: p
         one = detector.deciding(kind)
         guard = Guard(fitted_guard.policy, detector=one)
         read = reading.read_answer(Answer("1", long), fitted_guard.policy)
-        rows = rows_of(one.fusion, one.evidence, [read], "answer")
+        rows = rows_of(one.fusion, one.evidence, [read], "answer", one.counted)
         assert len(rows.features) > 4
         sigmas = one.dual.sigmas(rows.features)
         deltas = sigmas[:, 1] - sigmas[:, 0] if kind == DENSITY else one.discriminators[kind].delta(rows.features)
@@ -267,7 +267,7 @@ def test_alone_as_with_others_in_any_order(fitted_guard: Guard) -> None:
         assert {v.id: replace(v, latency_ms=None) for v in fitted_guard.check_many(order)} == alone
     detector = fitted_guard.detector
     reads = [reading.read_answer(a, fitted_guard.policy) for a in answers]
-    scores = detector.score(rows_of(detector.fusion, detector.evidence, reads, "answer"))
+    scores = detector.score(rows_of(detector.fusion, detector.evidence, reads, "answer", detector.counted))
     assert scores.delta.tolist() == [alone[a.id].delta for a in answers]
 
 
@@ -278,7 +278,8 @@ def test_scores_choose_by_owner(fitted_guard: Guard) -> None:
     x = rng.normal(size=(30, detector.fusion.dim)).astype(np.float32)
     owner = np.unique(np.sort(rng.integers(0, 7, size=30)), return_inverse=True)[1]
     evidence = rng.random((int(owner.max()) + 1, detector.evidence.dim)).astype(np.float32)
-    scores = detector.deciding("features+logistic").score(Rows(x, owner, evidence))
+    scores = detector.deciding("features+logistic").score(
+        Rows(x, owner, evidence, np.zeros((len(evidence), 1), np.float32), np.zeros((len(evidence), 2))))
     every = detector.discriminators["features+logistic"].delta(x)
     assert scores.delta.tolist() == [every[owner == k].max() for k in range(int(owner.max()) + 1)]
 

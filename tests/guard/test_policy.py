@@ -131,7 +131,7 @@ MISTAKES = [
     (changed(audiences={"all": {"subjects": ["third"], "cluster": True}}), "cluster"),
     (changed(audiences={"all": {"subjects": [["third"]], "cluster": 2}}), "subjects must be a list"),
     (changed(languages=[["en"]]), "languages"),
-    (changed(languages=["en", "de"]), "languages must be [en]: the rules read English only"),
+    (changed(languages=["en", "de"]), "languages must be [en]: the guard reads English only"),
     (changed(allow_direct=[["email"]]), "allow_direct"), (changed(rule=["paper"]), "counts"),
     (changed(point={"a": 1}), "point"), (changed(domain=["law"]), "domain"), (changed(audience=["all"]), "audience"),
 ]

@@ -299,6 +299,6 @@ def test_scores_of_a_guard_are_at_or_above_0_exactly_where_it_flags(fitted_guard
 
 def test_a_guard_that_fails_has_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
     guard = Guard("medical")
-    monkeypatch.setattr(guard, "rules", None)
+    monkeypatch.setattr(guard, "model", None)
     with pytest.raises(InputError, match="failed on the answer '7'"):
         guard_scores(guard, [Answer("7", MARK)])

@@ -151,7 +151,7 @@ def test_thresholds_that_reviews_proposed_are_the_guards() -> None:
         **ONE, "guards": {"medical": {"domain": "medical", "evidence_tau": 9.5, "unsure_above": -40.0}}})
     guard = settings.guards["medical"].load()
     assert (guard.evidence_tau, guard.tau, guard.unsure_above("strict")) == (9.5, None, -40.0)
-    assert (plain.evidence_tau, plain.unsure) == (plain.rules.threshold("conservative"), None)
+    assert (plain.evidence_tau, plain.unsure) == (plain.model.threshold("conservative"), None)
     assert guard.check("Metformin lowers blood glucose.").action == "abstain"
     assert guard.check(unsure).action == "abstain"
     assert "thresholds of its own" in presets.rates(guard)

@@ -24,7 +24,7 @@ def serve(
     context: typer.Context, *,
     config: Annotated[Path | None, option(
         "F", "Settings as YAML (docs/serve.md); DISCREET_SERVE_… in the environment and options win over it.")] = None,
-    domain: Annotated[str | None, option("D", "One guard, of the rules and the reader under the policy of this "
+    domain: Annotated[str | None, option("D", "One guard, the one that ships, under the policy of this "
                                          "domain: " + DOMAINS)] = None,
     guard: Annotated[Path | None, option("DIR", "One guard, the fitted one of this folder.")] = None,
     point: Annotated[str | None, option("P", "Its operating point: conservative, balanced or strict.")] = None,

@@ -39,8 +39,9 @@ class _Judged:
 
     def by_evidence(self, point: str) -> bool:
         """Whether the evidence flags it at an operating point, whatever τ is."""
-        tau = self.guard.model.threshold(point)
-        return self.verdict.layer != "direct" and self.evidence is not None and self.evidence.flags(tau)
+        model = self.guard.model
+        return self.verdict.layer != "direct" and self.evidence is not None and self.evidence.flags(
+            model.threshold(point), model.counted_above(point))
 
     def by_delta(self, point: str) -> bool:
         """Whether τ decides about it."""
@@ -52,9 +53,10 @@ class _Judged:
         """What the guard does with it at an operating point with this τ."""
         if self.by_evidence(point):
             return "flag"
-        if not self.by_delta(point):
-            return self.verdict.action
         undecided = self.evidence is not None and self.evidence.logit > self.guard.unsure_above(point)
+        if not self.by_delta(point):
+            of_evidence = self.verdict.cause is not None and self.verdict.cause.cause in ("suppressed", "unsure")
+            return ("abstain" if undecided else "safe") if of_evidence else self.verdict.action
         if self.delta > tau:
             return "flag" if undecided else "abstain"
         return "abstain" if undecided else "safe"
@@ -124,7 +126,7 @@ def with_points(guard: Guard, points: Mapping[str, float], note: Mapping[str, An
 def _points(judged: Sequence[_Judged], costs: Costs | None, least: int = LEAST) -> dict[str, float] | None:
     """τ of every operating point; None with fewer than `least` answers of a kind.
 
-    Point by point, because the evidence rules have thresholds of their own at each.
+    Point by point, because evidence has thresholds of its own at each.
     """
     found = {}
     for name in ("conservative", *TPRS, *([] if costs is None else [BY_COSTS])):

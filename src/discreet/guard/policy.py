@@ -222,7 +222,7 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
         if not isinstance(listed, list) or any(not isinstance(item, str) for item in listed):
             fail(f"{key} must be a list of words")
     if data.get("languages", ["en"]) != ["en"]:
-        fail("languages must be [en]: the rules read English only, other languages abstain")
+        fail("languages must be [en]: the guard reads English only, other languages abstain")
     if not isinstance(data.get("audience", ""), str | None):
         fail(f"audience must name one of the audiences, got a {type(data['audience']).__name__}")
     if strange := [item for item in data.get("allow_direct", []) if item not in known_types()]:

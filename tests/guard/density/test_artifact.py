@@ -15,10 +15,10 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import sha256
 from discreet.core.records import Answer
 from discreet.guard.density.artifact import ARRAYS, MANIFEST, load_detector, save_detector
-from discreet.guard.density.discriminators import DENSITY, DISCRIMINATORS, OddsLogistic
+from discreet.guard.density.discriminators import DENSITY, DISCRIMINATORS
 from discreet.guard.guard import Guard
 
-BY_RULES = [kind for kind in DISCRIMINATORS if kind != OddsLogistic.kind]
+EVERY = list(DISCRIMINATORS)
 LEAK = ("The patient is a 61-year-old welder from Tulsa with three children. Treatment with warfarin for gout was "
         "started and went well.")
 
@@ -43,7 +43,7 @@ def test_what_lies_in_the_folder(fitted_folder: Path) -> None:
     assert manifest["files"] == {ARRAYS: {"bytes": (fitted_folder / ARRAYS).stat().st_size,
                                           "sha256": sha256(fitted_folder / ARRAYS)}}
     assert manifest["encoders"]["sha256"] == sha256(fitted_folder / "encoders" / "fusion.json")
-    assert {name.split("/")[0] for name in load_file(fitted_folder / ARRAYS)} == {"dual", *BY_RULES}
+    assert {name.split("/")[0] for name in load_file(fitted_folder / ARRAYS)} == {"dual", *EVERY}
 
 
 def test_no_word_of_the_training_texts(fitted_folder: Path) -> None:
@@ -61,7 +61,7 @@ def test_there_and_back_bit_for_bit(fitted_folder: Path, tmp_path: Path) -> None
     assert (tmp_path / "again" / ARRAYS).read_bytes() == (fitted_folder / ARRAYS).read_bytes()
     x = np.random.default_rng(0).normal(size=(9, one.fusion.dim)).astype(np.float32)
     assert np.array_equal(one.dual.sigmas(x), two.dual.sigmas(x))
-    assert set(one.points) == {DENSITY, *BY_RULES}
+    assert set(one.points) == {DENSITY, *EVERY}
     assert one.points == two.points
 
 
@@ -79,7 +79,7 @@ def test_the_card(fitted_folder: Path) -> None:
     assert card["data"]["generators"] == {"templates": 240}
     assert [f["name"] for f in card["data"]["files"]] == ["safe.jsonl", "unsafe.jsonl", "borderline.jsonl"]
     assert all(len(f["hash"]) == 64 for f in card["data"]["files"])
-    assert set(card["metrics"]) == {DENSITY, *BY_RULES}
+    assert set(card["metrics"]) == {DENSITY, *EVERY}
     for found in (one[pairing] for one in card["metrics"].values() for pairing in ("within", "borderline")):
         assert set(found) == {"kept", "full", "abstain"}
         assert set(found["full"]["auroc"]) >= {"value", "low", "high", "n"}

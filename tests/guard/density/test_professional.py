@@ -108,7 +108,7 @@ def test_a_card_without_the_reference(spoilt: Path, monkeypatch: pytest.MonkeyPa
 
 class TestFitted:
     def test_reads_as_it_was_fitted(self, guard: Guard, folder: Path) -> None:
-        assert (guard.reader, guard.detector.gate, guard.detector.decides) == (True, "professional", "odds+logistic")
+        assert (guard.detector.gate, guard.detector.decides) == ("professional", "odds+logistic")
         assert [e.kind for e in guard.detector.fusion.encoders] == ["reader"]
         assert guard.card["reader"] == weights()
         assert {"abstain", "abstain_fitted"} < set(guard.card["metrics"]["odds+logistic"]["within"])

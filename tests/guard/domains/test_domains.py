@@ -92,7 +92,7 @@ def test_a_folder_reads_as_the_domain_that_it_was_copied_from(law: Path) -> None
     assert mine == theirs == load_domain(law)
     assert (mine.builtin, mine.hash) == (False, theirs.hash)
     text = "She is a 52-year-old litigator. The plaintiff was arrested for DUI."
-    assert Read.of(Doc.of(text), mine) == Read.of(Doc.of(text), theirs)
+    assert Read.of(Doc.of(text), mine).attributes == Read.of(Doc.of(text), theirs).attributes
 
 
 @pytest.mark.parametrize("file", ["policy.yaml", "classes.yaml", "terms.tsv", "templates.yaml"])

@@ -39,7 +39,7 @@ def test_the_longest_of_one_kind() -> None:
 
 
 def test_a_term_is_said_of_whom_the_sentence_names() -> None:
-    text = "At 52 he takes metformin. It is for diabetes. His wife, 47, has asthma. Aspirin thins blood. And then? Gout."
+    text = "At 52 he takes metformin. It is for diabetes. His wife, 47, has asthma. Aspirin is old. And then? Gout."
     spans = [span(text, "52"), span(text, "47", "r2")]
     assert found(text, *spans) == [
         ("treatment", "r1", "metformin"), ("condition", "r1", "diabetes"), ("condition", "r2", "asthma"),

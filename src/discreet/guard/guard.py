@@ -15,7 +15,6 @@ from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed,
 from discreet.guard.domains import DomainLike
 from discreet.guard.judgement import Judgement, Scored, answer_of
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.probes import Records
 from discreet.guard.reading import Finding, Reading, findings_of, identifies, read_answer
 from discreet.guard.score import combined, score
 from discreet.guard.text.doc import Docs
@@ -240,6 +239,8 @@ class Guard:
 
     def _alone(self, request: Request, others: Sequence[str]) -> Alone | None:
         """What the user tells; None where three facts of it stand in one other text, or where one describes anybody."""
+        from discreet.guard.probes import Records  # Most answers come without a request.
+
         docs = request.docs
         said = (Read.of(docs[text], self.policy.domain) for text in request.of("user"))
         facts = {fact for read in said for fact in read.facts(self.policy.counted)}

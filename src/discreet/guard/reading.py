@@ -28,13 +28,13 @@ from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.quotes import Quote, find_quotes
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import Alone, seen_in
-from discreet.guard.text.referents import Referent, find_referents
 from discreet.guard.text.render import render, shown
-from discreet.guard.text.resources import patterns
+from discreet.guard.text.resources import patterns, words
 from discreet.guard.text.terms import terms_of
 
 if TYPE_CHECKING:
     from discreet.guard.probes import Probe
+    from discreet.guard.text.referents import Referent
 
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
@@ -43,6 +43,7 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
 """What stands between a name and the office that its bearer holds."""
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
+_BEFORE = re.compile(r"([A-Za-z]+)\.?\s+$")
 _FEW = -2.0
 """Log-odds of a cluster below which a reading speaks of nobody's."""
 _NAMES = ("person_name", "person_name_hypothetical")
@@ -122,6 +123,8 @@ class Reading:
 
     def referents(self, policy: Policy) -> tuple[Referent, ...]:
         """Whom the text points at, by the person nouns of the policy's domain."""
+        from discreet.guard.text.referents import find_referents  # Who is flagged need not be remembered.
+
         return find_referents(self.doc, lex.person_words(policy.domain.person, policy.domain.people))
 
 
@@ -268,8 +271,15 @@ def _by_both(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSp
             or any(start < span.end and span.start < end for start, end, _ in names)]
     more = [DirectSpan("person_name", start, end) for start, end, s in names
             if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
+            and not _in_office(doc.text, s.start)
             and not any(start < span.end and span.start < end for span in kept)]
     return sorted([*kept, *more], key=lambda span: (span.start, span.end))
+
+
+def _in_office(text: str, start: int) -> bool:
+    """Whether the word before a name is a title of office ("Dr.", "Judge"), whose bearers the recognisers pass."""
+    before = _BEFORE.search(text, max(0, start - 24), start)
+    return before is not None and before[1].lower() in words("names")["offices"]
 
 
 class _Status:

@@ -53,7 +53,7 @@ def test_prices_are_what_the_guard_does(fitted_folder: Path, rows: list[Labelled
 
 
 def test_direct_identifiers_stay_flagged_at_every_threshold(fitted_guard: Guard, rows: list[LabelledAnswer]) -> None:
-    named = [replace(r, answer=replace(r.answer, answer=f"{r.answer.answer} Write to jane.doe@mail-host.com."))
+    named = [replace(r, answer=replace(r.answer, answer=f"{r.answer.answer} The SSN of this patient is 536-22-8145."))
              for r in rows]
     result = calibrate(fitted_guard, named)
     assert {p[name].value for p in result.prices.values() for name in ("leak_recall", "false_flags")} == {1.0}

@@ -19,7 +19,8 @@ OTHER = "Metformin is taken with meals. Omaha has a clinic for it."
 
 @pytest.fixture(scope="module")
 def guard() -> Guard:
-    return Guard("medical")
+    """So that what tells a little less than `TEXT` passes."""
+    return Guard("medical").at(evidence_tau=2.5, unsure=2.5)
 
 
 @pytest.fixture
@@ -65,12 +66,12 @@ def test_what_the_user_told_is_no_leak(guard: Guard) -> None:
 
 
 def test_one_identifier_is_enough(say: Callable[..., str]) -> None:
-    assert [say(DIRECT), say("Her mail, jane dot roe, is at example dot org."), say("The results are an example.")] == [
+    assert [say("Her MRN is 4471902."), say("She is the one with 4471902 on the door."), say("The door is open.")] == [
         "flag", "abstain", "safe"]
 
 
-def test_what_is_true_of_very_many_is_not_enough(guard: Guard) -> None:
-    withheld = Withheld()
+def test_what_is_true_of_very_many_is_not_enough() -> None:
+    withheld, guard = Withheld(), Guard("medical", point="strict").at(evidence_tau=-2.0)
     text = "The patient is an 8-year-old with two sisters."
     for said in (text, "In 8 of 10 homes sisters, two of them, are well."):
         answer = Answer("1", said)
@@ -107,14 +108,15 @@ def test_it_expires_after_the_last_try_and_is_bounded(guard: Guard) -> None:
     now[0] = 211
     assert [said(PASSES), len(withheld)] == ["safe", 0]
     for town in ("Omaha", "Tulsa", "Boise", "Dayton", "Dayton"):
-        assert said(f"This is a 52-year-old litigator from {town}.") == "flag"
+        assert said(f"The patient is a 52-year-old litigator from {town} with two children.") == "flag"
     assert [said(OTHER), len(withheld)] == ["safe", 2]
 
 
-def test_a_memory_of_many_takes_all_facts_of_one_answer(guard: Guard) -> None:
+def test_a_memory_of_many_takes_all_facts_of_one_answer() -> None:
+    guard = Guard("medical").at(evidence_tau=0.6, unsure=0.6)
     again = "She asks as litigators in their early fifties do."
     for first, whole, action in ((TEXT, False, "abstain"), (TEXT, True, "safe"),
-                                 ("This is a 52-year-old litigator.", True, "abstain")):
+                                 ("The patient is a 52-year-old litigator.", True, "abstain")):
         withheld = Withheld(whole=whole)
         assert withheld.judge(Answer("1", first), guard.judge(first)).verdict.action == "flag"
         assert withheld.judge(Answer("2", again), guard.judge(again)).verdict.action == action

@@ -40,7 +40,7 @@ _DEFINITE = frozenset("the this our".split())
 _AS = frozenset("as is was be been now".split())
 _NAMED = ("occupation", "affiliation", "place")
 _BETWEEN = re.compile(r"[ '’-]{0,2}(?:(\w+)[ '’-]{1,2})?")
-_SETTLED = ("cohort", "public", "asker")
+_SETTLED = ("public", "asker")
 _SMALL = (lex.FUNCTION | lex.DETERMINERS | lex.FIRST | lex.SECOND | lex.FIRST_PLURAL | frozenset(lex.THIRD) | lex.THEY
           | frozenset("same".split()))
 
@@ -81,7 +81,7 @@ def sentences_alone(doc: Doc, read: Reading, referents: Sequence[Referent], poli
 def read_sentences(doc: Doc, read: Reading, alone: Sequence[Alone], referents: Sequence[Referent], policy: Policy
                    ) -> list[tuple[Referent, list[Attribute]]]:
     """Facts about third persons that reading the answer as a whole did not bind to them, with the referent of the
-    sentence. What the whole answer gives to a group, a public person or the user stays theirs. Offsets are those of
+    sentence. What the whole answer gives to a public person or the user stays theirs. Offsets are those of
     the original; a fact that the whole answer gives to somebody else is weak, and so is one of class `OTHER`.
     """
     found: list[tuple[Referent, list[Attribute]]] = []
@@ -113,7 +113,7 @@ def read_sentences(doc: Doc, read: Reading, alone: Sequence[Alone], referents: S
             facts.append(Attribute(a.kind, a.value, "third", referent.person, start, stop, f"{a.why}, in its sentence",
                                    a.weak or bool(over), a.probability))
         counted = [b for b in here if b.kind in policy.counted]
-        if not (told or fields) and not any(b.subject in _SETTLED for b in counted):
+        if not (told or fields) and not any(b.subject in ("cohort", *_SETTLED) for b in counted):
             odds = float(seen.counts[TOLD.index("third"), 0])
             persons = {w for r in referents if first <= r.first < last for w in doc.lowers[r.first : r.last]}
             words = words_of(text) - persons

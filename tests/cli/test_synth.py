@@ -59,6 +59,7 @@ def test_validate_says_what_fails_and_shows_no_text(cli: Cli, small: Path, tmp_p
     assert "6 records (6 unsafe): 0 fail" in passed.out
     rows = lines(small / "borderline.jsonl")
     rows[0]["answer"] += " Our client is 52 years old and lives in Toledo."
+    rows[0]["generator"] = "a-model"
     rows[1]["answer"] += " Write to j.ortiz@example.org about it."
     rows[2]["answer"] = "Too short."
     path = jsonl(tmp_path / "changed.jsonl", rows)

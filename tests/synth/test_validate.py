@@ -20,10 +20,10 @@ SLOTS = ("is 52 years old", "lives in Toledo")
 
 
 def record(spec: Spec = UNSAFE, said: str = SAID, *, slots: tuple[str, ...] = SLOTS, forbidden: tuple[str, ...] = (),
-           question: str = "What next?", more: tuple[Slot, ...] = ()) -> Record:
+           question: str = "What next?", more: tuple[Slot, ...] = (), generator: str = "grammar") -> Record:
     answer = f"{said} {FILLER}"
     found = [Slot(qi, answer.index(s), answer.index(s) + len(s)) for qi, s in zip(spec.qi, slots, strict=False)]
-    return Record("r", spec, Draft(question, answer, (*found, *more), forbidden), "grammar")
+    return Record("r", spec, Draft(question, answer, (*found, *more), forbidden), generator)
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +33,19 @@ def check() -> Validator:
 
 @pytest.mark.parametrize(("one", "reasons"), [
     (record(), ()),
-    # Without slots, the classes are looked for; what the question contains is no leak.
-    (record(slots=()), ()), (record(replace(UNSAFE, qi=("AGE", "FAMILY")), slots=()), ("missing:FAMILY",)),
-    (record(slots=(), question="My patient is 52 years old and lives in Toledo."), ("missing:AGE", "missing:LOCATION")),
+    # Of what a model wrote the classes are looked for; what the question contains is no leak.
+    (record(slots=(), generator="m"), ()),
+    (record(replace(UNSAFE, qi=("AGE", "FAMILY")), slots=(), generator="m"), ("missing:FAMILY",)),
+    (record(replace(UNSAFE, qi=("AGE", "FAMILY")), slots=()), ()),
+    (record(slots=(), question="My patient is 52 years old and lives in Toledo.", generator="m"),
+     ("missing:AGE", "missing:LOCATION")),
     (record(slots=SLOTS[:1]), ("missing:LOCATION",)),
     *((record(more=(slot,)), ("slot",)) for slot in (Slot("AGE", 5, 5), Slot("AGE", 5, 10_000), Slot("FAMILY", 0, 4))),
-    # Attributes that nobody asked for, and one within a slot.
-    (record(said="This patient is 52 years old, lives in Toledo and works as a welder."), ("unplanned:occupation",)),
-    (record(said="This patient is 52 years old, lives in Toledo and has two sons."), ("unplanned:family",)),
+    # Attributes that nobody asked for.
+    (record(said="This patient is 52 years old, lives in Toledo and works as a welder.", slots=(), generator="m"),
+     ("unplanned:occupation",)),
+    (record(said="This patient is 52 years old, lives in Toledo and has two sons.", slots=(), generator="m"),
+     ("unplanned:family",)),
     (record(replace(UNSAFE, qi=("AGE", "AFFILIATION")), "This patient is 52 years old and works as a welder at a mill",
             slots=("is 52 years old", "works as a welder at a mill")), ()),
     (record(said=f"His SSN is 412-68-0935. {SAID}"), ("direct:ssn",)),
@@ -49,9 +54,9 @@ def check() -> Validator:
     # What a paraphrase stands for, in whole words.
     (record(INDIRECT, forbidden=("welder", "Toledo")), ("forbidden",)),
     (record(INDIRECT, forbidden=("toledo",)), ("forbidden",)), (record(INDIRECT, forbidden=("Tole", "5")), ()),
-    *((record(spec, slots=()), ("cluster",)) for spec in (SAFE, BORDERLINE)),
-    (record(SAFE, "This patient is 52 years old.", slots=()), ()),
-    (record(BORDERLINE, "Adults aged 50 to 64 who live in Toledo are counted.", slots=()), ()),
+    *((record(spec, slots=(), generator="m"), ("cluster",)) for spec in (SAFE, BORDERLINE)),
+    (record(SAFE, "This patient is 52 years old.", slots=(), generator="m"), ()),
+    (record(BORDERLINE, "Adults aged 50 to 64 who live in Toledo are counted.", slots=(), generator="m"), ()),
     # Requests that cannot be.
     (record(replace(SAFE, qi=("AGE", "LOCATION")), slots=()), ("request",)),
     (record(replace(UNSAFE, qi=("AGE",)), slots=SLOTS[:1]), ("request",)),

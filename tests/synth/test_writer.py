@@ -10,8 +10,6 @@ import pytest
 from discreet.core.errors import InputError, UsageError
 from discreet.guard.domains import builtin_domains, load_domain
 from discreet.guard.text import lexicon as gazetteers
-from discreet.guard.text.doc import Doc
-from discreet.guard.text.lexicon import matcher, singular
 from discreet.synth.records import FRAMINGS, REGISTERS, SHARED, SUBTYPES, Spec, read_data
 from discreet.synth.writer import (
     IMPLICIT,
@@ -80,7 +78,6 @@ def test_lines_of_a_story_keep_their_order() -> None:
         assert places == sorted(places)
 
 
-HELD_OUT = ("L4", "L6", "L7")
 TRAINING = ("L1", "L2", "L3")
 FILLED_LATER = {"np", "vp", "vps"}
 
@@ -91,11 +88,6 @@ def all_lines(one: Profile) -> list[Line]:
 
 def source(line: Line) -> str:
     return line.texts[0] + "".join(f"{{{s}}}{t}" for s, t in zip(line.slots, line.texts[1:], strict=True))
-
-
-def found(table: str, words: str) -> list[tuple[int, int, str]]:
-    lowers = Doc.of(words).lowers
-    return matcher(table).find(lowers) + matcher(table).find(tuple(map(singular, lowers)))
 
 
 def test_names_and_choices() -> None:
@@ -135,28 +127,6 @@ def test_no_two_profiles_share_a_line_of_any_length_a_place_or_an_employer(one: 
     assert not lines[0] & lines[1]
     for pool, key in (("towns", "name"), ("orgs", "name"), ("jobs", "job")):
         assert not {e[key] for e in profile(one).lexicon[pool]} & {e[key] for e in profile(two).lexicon[pool]}
-
-
-@pytest.mark.parametrize("name", HELD_OUT)
-def test_held_out_lexicons_are_not_in_the_gazetteers(name: str) -> None:
-    lexicon = profile(name).lexicon
-    for entry in lexicon["jobs"]:
-        assert not found("occupations", f"{entry['job']} and {entry['jobs']}"), entry
-    for entry in lexicon["towns"]:
-        assert not found("places", entry["name"]), entry
-        assert gazetteers.canonical_place(entry["name"]) is None
-    for entry in lexicon["family"]:
-        assert not found("family_terms", f"{entry['post']} and {entry['vp']}"), entry
-    for kin in lexicon["kin"]:
-        assert not found("family_terms", kin), kin
-
-
-@pytest.mark.parametrize("name", TRAINING)
-def test_training_lexicons_are_in_the_gazetteers(name: str) -> None:
-    lexicon = profile(name).lexicon
-    assert all(found("occupations", entry["job"]) for entry in lexicon["jobs"])
-    assert all(found("places", entry["name"]) for entry in lexicon["towns"])
-    assert all(found("family_terms", f"{entry['post']} and {entry['vp']}") for entry in lexicon["family"])
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -44,13 +44,15 @@ def test_a_term_is_said_of_whom_the_sentence_names() -> None:
     assert found(text, *spans) == [
         ("treatment", "r1", "metformin"), ("condition", "r1", "diabetes"), ("condition", "r2", "asthma"),
         ("treatment", "r2", "Aspirin"), ("condition", "nobody", "Gout")]
+    assert found(text, spans[0])[-1] == ("condition", "r1", "Gout")
     assert found(text) == [(kind, "nobody", words) for kind, _, words in found(text, *spans)]
 
 
 def test_a_span_over_the_term_decides_and_nobody_s_spans_do_not() -> None:
     text = "She is 52. Her brother has asthma."
     over = span(text, "has asthma", "r2", kind="domain")
-    assert found(text, span(text, "52"), over) == [("condition", "r2", "asthma")]
+    assert found(text, span(text, "52"), span(text, "brother", "r2"), over) == [("condition", "r2", "asthma")]
+    assert found(text, span(text, "52"), over) == [("condition", "r1", "asthma")]  # r2 is known by nothing else.
     assert found(text, span(text, "52", "nobody", "nobody")) == [("condition", "nobody", "asthma")]
 
 

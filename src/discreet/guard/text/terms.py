@@ -39,13 +39,18 @@ def terms_of(doc: Doc, domain: Domain, spans: Sequence[Span]) -> tuple[Attribute
     """The terms of a domain in a text, in order of place; `spans` are those that the reader finds there.
 
     A term is said of the person whose span shares a character with it; else of the one named last before it in its
-    sentence or the one before, else of the first one named behind it in its sentence, else of nobody.
+    sentence or the one before, else of the first one named behind it in its sentence, else of the only private person of
+    the text, else of nobody.
     """
-    told = sorted((s for s in spans if s.subject != "nobody"), key=lambda s: (s.start, s.end))
+    # Whom the reader knows by nothing but such facts is mostly somebody whom the sentence has named.
+    known = {s.person for s in spans if s.kind != "domain"}
+    told = sorted((s for s in spans if s.subject != "nobody" and s.person in known), key=lambda s: (s.start, s.end))
     starts = [s.start for s in told]
+    private = {s.person: s for s in told if s.subject in ("third", "speaker")}
+    alone = next(iter(private.values())) if len(private) == 1 else None
     found = []
     for term in doc.once(("terms", domain), lambda: tuple(_found(doc, domain))):
-        whose = _whose(doc, term, told, starts)
+        whose = _whose(doc, term, told, starts) or alone
         subject: Subject = "nobody" if whose is None else whose.subject
         person = "nobody" if whose is None else whose.person
         start, end = doc.prepared.span(term.start, term.end)

@@ -45,7 +45,8 @@ def test_moments_of_independent_secrets_are_those_of_all_secrets() -> None:
     assert deviation**2 == pytest.approx(weight @ (right - weight @ right) ** 2)
 
 
-@pytest.mark.parametrize("law", [Exchangeable(RNG(3).integers(0, 4, 40), 4), Independent(RNG(3).dirichlet(np.ones(4), 40))])
+@pytest.mark.parametrize("law", [
+    Exchangeable(RNG(3).integers(0, 4, 40), 4), Independent(RNG(3).dirichlet(np.ones(4), 40))])
 def test_draws_have_the_moments_of_the_law(law: Law) -> None:
     guess = guesses(40, 6, 4)
     right = hits(law.draw(20_000, RNG(4)), guess, 4)

@@ -44,10 +44,12 @@ class TestLaw:
     @pytest.mark.parametrize(("named", "assignment", "about", "null"), [
         (model(), "uniform", "canary", "chance"), (model(), "balanced", "canary", "chance"),
         (model(), "unknown", "canary", "held_out"), (model("rr", 1.0), "uniform", "canary", "mechanism"),
-        (model("rr", 1.0), "balanced", "canary", "held_out"), (model("rr_with_prior", 1.0), "uniform", "canary", "ceiling"),
+        (model("rr", 1.0), "balanced", "canary", "held_out"),
+        (model("rr_with_prior", 1.0), "uniform", "canary", "ceiling"),
         (model("home-made", 1.0), "uniform", "canary", "ceiling"), (model("home-made"), "uniform", "canary", "chance"),
         # Whoever knows the mechanism knows how the label that was trained on was drawn.
-        (model("rr", 1.0), "uniform", "trained", "chance"), (model("rr_with_prior", 1.0), "uniform", "trained", "held_out")])
+        (model("rr", 1.0), "uniform", "trained", "chance"),
+        (model("rr_with_prior", 1.0), "uniform", "trained", "held_out")])
     def test_is_what_is_known_of_the_draw(self, named: Model, assignment: Any, about: Any, null: str) -> None:
         found, law = law_of(named, trial(), assignment, about)
         assert found == null
@@ -102,17 +104,20 @@ class TestRedraw:
             # A shift that is drawn is a label of its row.
             labels = (drawn + given.original) % n_classes
             assert ((labels[:, :, None] == guess) == (drawn[:, :, None] == told)).all()
-        secrets = np.vstack([given.canary if assignment == "uniform" else (given.canary - given.original) % n_classes, drawn])
+        secret = given.canary if assignment == "uniform" else (given.canary - given.original) % n_classes
+        secrets = np.vstack([secret, drawn])
         z, statistic = combined_slowly(told, secrets, law.moments(told))
         assert found is not None
         assert found.p == pytest.approx((1 + sum(statistic[1:] >= statistic[0] - 1e-9)) / 100)
         assert found.step_down == pytest.approx(tuple(step_down_p(z[0] - 1e-9, z[1:])))
-        assert found.alone == pytest.approx([permutation_p(one - 1e-9, null) for one, null in zip(z[0], z[1:].T, strict=True)])
+        assert found.alone == pytest.approx([
+            permutation_p(one - 1e-9, null) for one, null in zip(z[0], z[1:].T, strict=True)])
 
     def test_attacks_that_guess_alike_are_one_and_constant_guesses_are_none(self) -> None:
         given = trial(canaries=200)
         one, other = RNG(1).integers(0, 2, (2, 200))
-        found, alone = redrawn(np.stack([one, one, other, np.ones(200, int)], axis=1), given), redrawn(np.stack([one, other], axis=1), given)
+        found = redrawn(np.stack([one, one, other, np.ones(200, int)], axis=1), given)
+        alone = redrawn(np.stack([one, other], axis=1), given)
         assert found is not None
         assert alone is not None
         assert (found.distinct, found.p, found.alone[3], found.step_down[3]) == (2, alone.p, None, None)
@@ -196,7 +201,7 @@ class TestRedraw:
 
 
 class TestMechanism:
-    """Whoever knows every released label is right as often as ε allows, and no leak; the sample sizes are 400 canaries."""
+    """Whoever knows every released label is right as often as ε allows, and no leak. 400 canaries each."""
 
     @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.5, 2), (1.0, 2), (3.0, 2), (1.0, 5)])
     def test_knowing_all_released_labels_is_a_false_alarm_in_five_of_a_hundred_at_most(self, epsilon: float,

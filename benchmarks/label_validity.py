@@ -201,8 +201,8 @@ to them.
 - *All attacks together against Holm*: the same tables judged with labels drawn again, and as if it were not known how labels were drawn: Fisher's exact test of each
   attack against held-out canaries, Holm over all. A finding of a void audit is no fail.
 - *Randomised response*: models that remember every label that they were trained on, with 400 canaries, of which 40 each are
-  planted 1, 4 and 16 times. Those whose mechanism keeps its ε pass, though attacks are right as often as the ceiling allows;
-  a mechanism that draws its lie from all classes (`rr_halved`) and is called `rr` fails. "Mean bound" is the lower bound on
+  planted 1, 4 and 16 times. Where the mechanism keeps its ε they may pass, though attacks are right as often as the ceiling allows;
+  one that draws its lie from all classes (`rr_halved`) and is called `rr` should fail. "Mean bound" is the lower bound on
   ε of all attacks at 95%; it may be above ε in at most 28 of 300.
 - *What passes without a mechanism*: 600 canaries, of which 60 each stand 1, 4 and 16 times in training. With no memory an
   audit does not pass, since planted memorisation is not seen (but for a few, by chance).

@@ -38,7 +38,7 @@ SOUND = "mine,500,20000,95,inf,97,prediction\nmine,500,20000,80,1,60,prediction\
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("labels")
-    for name, given in (("passing", FAINT), ("leaking", {"memory": 2.0, "epsilon": 2.0}), ("bare", {})):
+    for name, given in (("passing", FAINT), ("leaking", {"memory": 2.0}), ("bare", {})):
         write_scores(simulated_labels(LabelWorld(**given), np.random.default_rng(5)), folder / f"{name}.parquet")
     return folder
 

@@ -182,7 +182,8 @@ class TestRows:
         void["targets"][0]["control_states"]["control"] = {"state": "broken", "codes": ["control", "void"]}
         void["targets"][0]["control_p"] = 0.004
         assert controls(void)[0].state == "broken"
-        assert controls(void)[0].text.endswith("Chance does not explain that (p of all attacks .004): the audit is void.")
+        said = "Chance does not explain that (p of all attacks .004): the audit is void."
+        assert controls(void)[0].text.endswith(said)
 
 
 SIZES = {"rows": 100, "train": 60, "canary": 10, "planted": {"1": 2, "16": 2}, "control": 6, "heldout": 20}

@@ -200,7 +200,7 @@ def null(folder: Path, draws: int, seed: int) -> list[str]:
     fails, joint, shares, differences = 0, 0, [], []
     for draw in range(draws):
         table, odds = leak_free(np.random.default_rng((seed, 2, draw)))
-        audit = audit_labels(table, permutations=0, tune=False, seed=draw)
+        audit = audit_labels(table, tune=False, seed=draw)
         fails += audit.verdict == "fail"
         joint += (audit.models[0].epsilon_lower.value or 0.0) > 0.0
         secret = table.canaries.label[0]

@@ -111,7 +111,7 @@ def membership(losses: Any, rows: Sequence[Row], member: Any, name: str, seed: i
     texts, found = {r["id"]: r["text"] for r in rows}, {}
     for k, loss in enumerate(LOSSES):
         table = table_of(losses[:, :, k], rows, member, len(losses) - 1, name)
-        audit = discreet.audit_membership(table, design="randomised", texts=texts, permutations=199, seed=seed, attacks=["loss"])
+        audit = discreet.audit_membership(table, design="randomised", texts=texts, seed=seed, attacks=["loss"])
         found[loss] = {"families": families(losses[:, :, k], rows, member), "audit": audit.to_json()}
         print(f"{name}, {loss} loss: {audit.verdict}:", *audit.decisive.judgement.reasons, json.dumps(found[loss]["families"]["pooled"]))
     return found
@@ -128,7 +128,7 @@ def labels(odds: Any, rows: Sequence[Row], member: Any, name: str, seed: int) ->
     models = (Model(name), *(Model(f"other {i}", "reference") for i in range(len(odds) - 1)))
     original = np.random.default_rng((seed, 7)).integers(0, 2, len(rows))  # An invented word has no label of its own: another coin.
     logits, ids = np.stack([np.zeros_like(centred), centred], -1), np.array([r["id"] for r in rows], np.object_)
-    audit = discreet.audit_labels(ScoreTable.of_canaries(models, ids, original, drawn, logits), permutations=199, seed=seed,
+    audit = discreet.audit_labels(ScoreTable.of_canaries(models, ids, original, drawn, logits), seed=seed,
                                   attacks=(LiaThreshold("median"), ReferenceCalibrated(centred=True)), tune=False)
     print(f"{name}, canaries: {audit.verdict}:", *audit.decisive.judgement.reasons,
           *((row.settings.attack, plain(row.success), "held out", plain(row.held_out)) for row in audit.attacks))

@@ -23,11 +23,11 @@ from discreet.audit.scores.load import load_scores
 from discreet.audit.scores.table import stacked
 from discreet.audit.scores.write import write_scores
 
-QUICK = ("--permutations", 19, "--no-tune")
+QUICK = ("--no-tune",)
 FAINT: dict[str, Any] = {"canaries": 600, "held_out": 600, "memory": 0.2, "signal": 1.0, "spread": 0.5,
                          "planted": (1, 4, 16)}
 RECIPE = "mlp:hidden=8,layers=1,epochs=3,batch=64"
-INLINE = ("--permutations", 0, "--no-tune", "--engine", "inline")
+INLINE = ("--no-tune", "--engine", "inline")
 TRAINED = ("audit", "labels", "train", "--recipe", RECIPE, "--target", "label", "--group", "user", "--canaries", 0.1,
            "--control", 0.1, "--planted", "1,4", "--references", 1, *INLINE)
 PAPER = Path(discreet_papers.__file__).parent / "blia" / "paper.csv"
@@ -38,7 +38,7 @@ SOUND = "mine,500,20000,95,inf,97,prediction\nmine,500,20000,80,1,60,prediction\
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("labels")
-    for name, given in (("passing", FAINT), ("leaking", {"memory": 2.0, "epsilon": 2.0}), ("bare", {})):
+    for name, given in (("passing", FAINT), ("leaking", {"memory": 2.0}), ("bare", {})):
         write_scores(simulated_labels(LabelWorld(**given), np.random.default_rng(5)), folder / f"{name}.parquet")
     return folder
 
@@ -58,7 +58,7 @@ class TestScores:
     def test_json_is_the_record_of_the_audit(self, cli: Cli, files: Path) -> None:
         path = files / "leaking.parquet"
         record = audit(cli, path, "--json", "--seed", 5).record
-        found = audit_labels(load_scores(path), permutations=19, seed=5, tune=False)
+        found = audit_labels(load_scores(path), seed=5, tune=False)
         expected = json.loads(json.dumps(found.to_json()))
         assert record["provenance"].items() >= expected.pop("provenance").items()
         assert record.items() >= expected.items()
@@ -74,10 +74,10 @@ class TestScores:
 
     def test_a_page_alone_and_options_from_a_file(self, cli: Cli, files: Path, tmp_path: Path) -> None:
         config = tmp_path / "options.yaml"
-        config.write_text("permutations: 7\ntune: false\n", encoding="utf-8")
+        config.write_text("seed: 7\ntune: false\n", encoding="utf-8")
         ended = cli("audit", "labels", "scores", files / "bare.parquet", "--config", config, "--json", "--report",
                     tmp_path / "page.html")
-        assert (ended.code, ended.record["provenance"]["permutations"]) == (3, 7)
+        assert (ended.code, ended.record["provenance"]["seed"]) == (3, 7)
         assert "Inconclusive" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
     def test_many_models_are_listed(self, cli: Cli, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ class TestScores:
         assert "\x1b" not in out
 
     @pytest.mark.parametrize(("words", "said"), [
-        (("scores",), "Missing argument 'FILE'"), (("scores", "{}", "--permutations", -1), "permutations is -1"),
+        (("scores",), "Missing argument 'FILE'"), (("scores", "{}", "--seed", -1), "seed is -1"),
         (("scores", "{}", "--assignment", "coin"), "assignment is 'coin'"),
         (("scores", "{}", "--report", "."), "it is a folder"),
         (("scores", "{}", "--report", "no/page.html"), "folder is not there"),

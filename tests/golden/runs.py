@@ -24,7 +24,6 @@ ARTIFACTS = HERE / "artifacts"
 MEMBERSHIP, LABELS, SEAL, ANSWERS = (ARTIFACTS / name for name in ("membership", "labels", "seal", "answers"))
 LABELLED = ANSWERS / "labelled.jsonl.gz"
 QUICK = ("--permutations", 19, "--bootstraps", 30)
-QUICK_LABELS = ("--permutations", 9)
 
 Runs = dict[str, Callable[[Path], Any]]
 RUNS: Runs = {}
@@ -162,13 +161,13 @@ def membership_sealed(work: Path) -> Any:
 # Labels
 
 
-RUNS["labels_binary"] = lambda _: record_of("audit", "labels", "scores", LABELS / "binary.parquet", *QUICK_LABELS)
+RUNS["labels_binary"] = lambda _: record_of("audit", "labels", "scores", LABELS / "binary.parquet")
 RUNS["labels_classes"] = lambda _: record_of(
-    "audit", "labels", "scores", LABELS / "classes.csv.gz", "--permutations", 5, "--no-tune")
+    "audit", "labels", "scores", LABELS / "classes.csv.gz", "--no-tune")
 RUNS["labels_quiet"] = lambda _: record_of(
-    "audit", "labels", "scores", LABELS / "quiet.parquet", "--no-tune", *QUICK_LABELS)
+    "audit", "labels", "scores", LABELS / "quiet.parquet", "--no-tune")
 RUNS["labels_bare"] = lambda _: record_of(
-    "audit", "labels", "scores", LABELS / "bare.parquet", "--assignment", "balanced", *QUICK_LABELS)
+    "audit", "labels", "scores", LABELS / "bare.parquet", "--assignment", "balanced")
 
 
 @golden
@@ -177,7 +176,7 @@ def labels_untrained_or_undrawn(_: Path) -> Any:
     found = {}
     for name in ("untrained.parquet", "undrawn.csv.gz"):
         try:
-            found[name] = record_of("audit", "labels", "scores", LABELS / name, "--permutations", 0, "--no-tune")
+            found[name] = record_of("audit", "labels", "scores", LABELS / name, "--no-tune")
         except AssertionError:
             found[name] = {"exit": 2, "record": None}
     return found

@@ -54,7 +54,7 @@ def test_threshold_is_counted_over_all_seeds(found: dict[str, Any], remembering:
 
 
 def test_every_attack_is_the_sum_of_its_audits(found: dict[str, Any], remembering: list[Part]) -> None:
-    audits = [audit_labels(table, permutations=0, tune=False) for table, _ in remembering]
+    audits = [audit_labels(table, tune=False) for table, _ in remembering]
     names = ("attack", "threshold", "margin", "alpha", "beta", "loss_labels", "fit")
     for row in found["attacks"]:
         alone = [one for audit in audits for one in audit.attacks if one.target == row["target"]

@@ -20,8 +20,7 @@ class Audit:
     """How a table of scores is audited."""
 
     assignment: Annotated[str, option(
-        "A", "How canary labels were drawn: independent and uniform, or balanced.")] = "uniform"
-    permutations: Annotated[int, option("N", "Draws of the labels for null p values; 0 leaves them out.")] = 999
+        "A", "How canary labels were drawn: independent and uniform, balanced, or unknown.")] = "uniform"
     tune: Annotated[bool, flag(
         "Also try attacks tuned on half of the canaries and judged on the other half.", "--tune/--no-tune")] = True
     seed: Seed = 42
@@ -90,7 +89,7 @@ def scores(
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
-    lib.label_audit.check_options(audit.permutations, audit.seed, audit.assignment)
+    lib.label_audit.check_options(audit.seed, audit.assignment)
     table = discreet.load_scores(scores, kind="labels")
     _audit(table, scores, audit, output)
 
@@ -100,7 +99,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
-    lib.label_audit.check_options(audit.permutations, audit.seed, audit.assignment)
+    lib.label_audit.check_options(audit.seed, audit.assignment)
     # What cannot be trained is refused before a run folder is made.
     experiments = training.experiments(audit, keep_models=execution.keep_models)
     # Training is long, and goes on in its run folder where it was stopped.
@@ -124,7 +123,7 @@ def _audit(table: lib.table.ScoreTable, source: Path, audit: Audit, output: Page
            run: lib.runs.Run | None = None, training: dict[str, Any] | None = None) -> None:
     """Audit `table`, keep and show the record, and end with its exit code; `training` is of what was trained here."""
     done = discreet.audit_labels(
-        table, permutations=audit.permutations, seed=audit.seed, assignment=audit.assignment, tune=audit.tune,
+        table, seed=audit.seed, assignment=cast(Any, audit.assignment), tune=audit.tune,
         drawn_here=training is not None, facts=provenance(source, finished=True))
     run = run or output.open_run()
     record = done.record

@@ -33,17 +33,17 @@ def resolved(rows: Sequence[Record]) -> list[Record]:
 
 def nearness(row: Record) -> tuple[float, float, float]:
     """Smaller where a row is nearer to a finding."""
-    holm, p = (1.0 if row[name] is None else float(row[name]) for name in ("holm_p", "difference_p"))
+    alone = row["difference_p"] if row["null_p"] is None else row["null_p"]
     excess = 0.0 if row["control"]["value"] is None else float(row["success"]["value"] - row["control"]["value"])
-    return holm, p, -excess
+    return 1.0 if row["adjusted_p"] is None else row["adjusted_p"], 1.0 if alone is None else alone, -excess
 
 
 def strongest(rows: Sequence[Record], label: str | None = None) -> Record | None:
     """Of the attacks on outputs alone the one that comes nearest to a finding; about one label, or about either."""
     honest = [row for row in resolved(rows) if row["access"] == "outputs" and label in (None, row["target"])]
+    deciding = [row for row in honest if row["decides"]]
     controlled = [row for row in honest if row["control"]["value"] is not None and not row["vetoed"]]
-    deciding = [row for row in controlled if row["decides"]] or controlled or honest
-    return min(deciding, default=None, key=nearness)
+    return min(deciding or controlled or honest, default=None, key=nearness)
 
 
 def published(rows: Sequence[Record]) -> Record | None:
@@ -55,9 +55,10 @@ def published(rows: Sequence[Record]) -> Record | None:
 def success(record: Record) -> Figure | None:
     """The strongest attack on outputs and the published oracle at every ε, a panel for each label; None without any."""
     targets = _ordered(record)
-    decided = {row["target"] for row in record["attacks"] if row["decides"]} | {"canary"}
+    noisy = {one["target"] for one in targets if one["mechanism"] != "none"}
+    asked = {row["target"] for row in record["attacks"] if row["model"] in noisy} | {"canary"}
     known: list[Record] = [{"label": label, "one": one, "row": row, "oracle": published(rows_of(record, one))
-              if label == "canary" else None} for label in TITLES if label in decided for one in targets
+              if label == "canary" else None} for label in TITLES if label in asked for one in targets
              if (row := strongest(rows_of(record, one), label)) is not None]
     if not known:
         return None
@@ -73,7 +74,7 @@ def success(record: Record) -> Figure | None:
     return drawn("success", partial(panels, shown, columns=max(len(labels), 2 if len(slots) <= 5 else 1),
                                     legend=LEGEND), [datum({**of, "attack": label_attack_name(of["row"])}, (
                                         f"label {MODEL} attack success*=row.success control*=row.control "
-                                        "ceiling=row.ceiling holm_p=row.holm_p oracle*=oracle.success "
+                                        "ceiling=row.ceiling adjusted_p=row.adjusted_p oracle*=oracle.success "
                                         "oracle_control*=oracle.control")) for of in known])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.core.numbers import NOTHING, bound, condition_name, label_attack_name, p_value, percent, say, share, times
+from discreet.core.numbers import NOTHING, bound, condition_name, label_attack_name, percent, say, share, times
 from discreet.report import audits, label_charts, training
 from discreet.report import summary as page
 from discreet.report.label_charts import nearness, published, resolved, rows_of, strongest
@@ -36,7 +36,7 @@ def summary(record: page.Record) -> page.Summary:
         _top(record, first, words),
         page.Section("What was trained", tuple(page.Text(one, "prose") for one in training.label_training(trained)),
                 name="trained", terminal=True) if trained else None, audits.claims(record["claims"])]
-    headline, scope = audits.headline(record, words["headlines"])
+    headline, scope = audits.headline(record, _headlines(first, words["headlines"]), epsilon=_promised(record))
     return page.Summary(
         kind=str(record.get("kind", "audit labels")), verdict=record["verdict"],
         headline=headline, scope=scope,
@@ -48,14 +48,34 @@ def summary(record: page.Record) -> page.Summary:
         footer=words["footer"])
 
 
+def _headlines(one: page.Record, words: page.Record) -> dict[str, str]:
+    """Headlines by verdict; where there is one for the first reason of a verdict, that."""
+    return {**words, one["verdict"]: words.get(one["reason_codes"][0], words[one["verdict"]])}
+
+
+def _promised(record: page.Record) -> str:
+    """The ε of the models that have the verdict, and the most that the largest allows an attacker to be right."""
+    rows = [row for one in record["targets"] if one["verdict"] == record["verdict"] for row in rows_of(record, one)
+            if row["ceiling"] is not None and row["epsilon"] != "inf"]
+    stated = sorted({float(row["epsilon"]) for row in rows})
+    most = max((row["ceiling"] for row in rows), default=None)
+    return f"ε = {', '.join(f'{one:g}' for one in stated)} (at most {percent(most)} of canary labels right)"
+
+
 def _leads(record: page.Record, one: page.Record, words: page.Record) -> tuple[str, ...]:
     row, verdict, found = strongest(rows_of(record, one)), record["verdict"], list[str]()
     if row is not None and row["control"]["value"] is not None and verdict != "inconclusive":
         tried = sum(row["decides"] for row in record["attacks"])
-        found.append(say(words["success"], row) + words["by_chance" if verdict == "pass" else "not_by_chance"]
+        found.append(say(words["success"], row) + _explained(one, row, words)
                      + (words["chosen"].format(tried=tried) if tried > 1 else ""))
     said = zip(record["reasons"], record["reason_codes"], strict=True)
     return tuple(found + [reason for reason, _ in sorted(said, key=lambda pair: pair[1] not in LED)])
+
+
+def _explained(one: page.Record, row: page.Record, words: page.Record) -> str:
+    if row["ceiling"] is not None and one["epsilon"] != "inf":
+        return say(words["by_epsilon"], row)
+    return str(words["by_chance" if one["verdict"] == "pass" else "not_by_chance"])
 
 
 def _keys(record: page.Record, one: page.Record, words: page.Record) -> tuple[page.Key, ...]:
@@ -67,7 +87,8 @@ def _keys(record: page.Record, one: page.Record, words: page.Record) -> tuple[pa
     if one["epsilon_lower"]["value"] is not None:
         found.append(page.Key(bound(one["epsilon_lower"]), say(words["epsilon"], one)))
     if seen := [part for part in one["planted"] if part["detected"]]:
-        found.append(page.Key(percent(seen[0]["row"]["success"]["value"]), say(words["planted"], seen[0])))
+        row = named(seen[0]["row"])
+        found.append(page.Key(percent(row["success"]["value"]), say(words["planted"], {**seen[0], "row": row})))
     return tuple(found)
 
 
@@ -77,17 +98,13 @@ def controls(record: page.Record) -> tuple[page.Control, ...]:
     rows, conformance = resolved(rows_of(record, one)), one["conformance"]
     controlled = [row for row in rows if row["access"] == "outputs" and row["target"] == "canary"
                   and row["control"]["value"] is not None]
-    values, void = [row["control"]["value"] for row in controlled], sum(row["vetoed"] for row in controlled)
-    least = {said: [row["null_p"] for row in rows if row["null_p"] is not None and row["access"] == access]
-             for access, said in (("outputs", "for attacks on outputs"), ("oracle", "for oracles"))}
+    values = [row["control"]["value"] for row in controlled]
     return audits.controls_of(one["control_states"], page.words_of("labels")["controls"], {
         **conformance, "n": max((row["control"]["n"] for row in controlled), default=None),
         "least": min(values, default=None), "most": max(values, default=None),
-        "chance": rows[0]["chance"] if rows else None,
-        "void": "all" if void == len(values) else f"{void} of {len(values)}",
+        "chance": rows[0]["chance"] if rows else None, "control_p": one["control_p"], "test": one["test"],
         "stood": "; ".join(map(_stood, one["planted"])), "bound": "at least " if conformance["at_least"] else "",
-        "why": "; ".join(conformance["reasons"]),
-        "parts": " and ".join(f"{p_value(min(found))} {said}" for said, found in least.items() if found)})
+        "why": "; ".join(conformance["reasons"])})
 
 
 def _stood(planted: page.Record) -> str:

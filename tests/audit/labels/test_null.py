@@ -1,6 +1,9 @@
+"""Laws of canary labels, and the test of all attacks together, against slow loops and simulated models."""
+
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -8,179 +11,224 @@ import pytest
 from scipy import stats
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
-from discreet.audit.labels.attacker_view import (
-    CanaryRows,
-    Guesses,
-    LabelAttack,
-    Settings,
-    View,
-    all_attacks,
-    canary_rows,
-    run,
-)
-from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin, delta_margins
+from discreet.audit.labels.attacker_view import CanaryRows, LabelAttack, canary_rows, run
+from discreet.audit.labels.attacks.lia_delta_margin import delta_margins
 from discreet.audit.labels.attacks.lia_threshold import CUTS, LiaThreshold
-from discreet.audit.labels.null import Null, halves, redraw_nulls, redrawn, tuned, tuned_null
-from discreet.audit.scores.table import UNKNOWN
+from discreet.audit.labels.null import Columns, RedrawTest, column, halves, law_of, one_draw, redraw_test, tuned
+from discreet.audit.scores.table import UNKNOWN, Model
 from discreet.core.errors import InputError
+from discreet.stats.mechanisms.labels.rr import RandomisedResponse
+from discreet.stats.redraw import Exchangeable, Independent
+from discreet.stats.testing import permutation_p, step_down_p
 
 RNG = np.random.default_rng
-FLAWED = DeltaMargin("canary")
-THRESHOLD_GRID: tuple[LabelAttack, ...] = tuple(map(LiaThreshold, CUTS))
+THRESHOLDS: tuple[LabelAttack, ...] = tuple(map(LiaThreshold, CUTS))
 
 
 def trial(seed: int = 0, **world: Any) -> CanaryRows:
     return canary_rows(simulated_labels(LabelWorld(**{"canaries": 50, "held_out": 50, **world}), RNG(seed)), 0)
 
 
-def redraw_null(attack: Any, given: CanaryRows, seed: int = 1, **options: Any) -> Null:
-    return redraw_nulls([attack], given, RNG(seed), **options)[0]
+def model(mechanism: str = "none", epsilon: float = inf) -> Model:
+    return Model("one", "target", mechanism=mechanism, epsilon=epsilon)
 
 
-def slowly(attack: LabelAttack, given: CanaryRows, target: str, draws: tuple[np.ndarray, np.ndarray]) -> list[int]:
-    """Hand the attack each draw, see what it says, count."""
-    found = []
-    for secret, trained in zip(*draws, strict=True):
-        there = replace(given, canary=secret, trained=trained)
-        found.append(int(run(attack, there).correct(secret if target == "canary" else trained).sum()))
-    return found
+def redrawn(guesses: np.ndarray, given: CanaryRows, seed: int = 1, **options: Any) -> RedrawTest | None:
+    law = law_of(model(), given, "uniform")[1]
+    assert law is not None
+    return redraw_test([Columns(one[:, None]) for one in guesses.T], given.canary, given, law, RNG(seed), **{
+        "assignment": "uniform", **options})
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("target", ["canary", "trained"])
-@pytest.mark.parametrize("redraw", ["permute", "shift"])
-def test_every_attack_is_replayed_as_if_run_again(n_classes: int, target: Any, redraw: Any) -> None:
-    given = trial(n_classes=n_classes, references=12, memory=1.0, epsilon=1.0)
-    for attack in all_attacks(n_classes):
-        if attack.needs(given.view) is not None:
-            continue
-        null = redraw_nulls([attack, FLAWED], given, RNG(1), draws=6, target=target, redraw=redraw)[0]
-        again = redrawn(given, 6, RNG(1), redraw, need_trained=True)
-        assert null.null_correct.tolist() == slowly(attack, given, target, again)
-        found = run(attack, given)
-        assert null.correct == found.correct(given.truth(target)).sum()
-        assert null.made == found.made.sum()
+class TestLaw:
+    @pytest.mark.parametrize(("named", "assignment", "about", "null"), [
+        (model(), "uniform", "canary", "chance"), (model(), "balanced", "canary", "chance"),
+        (model(), "unknown", "canary", "held_out"), (model("rr", 1.0), "uniform", "canary", "mechanism"),
+        (model("rr", 1.0), "balanced", "canary", "held_out"),
+        (model("rr_with_prior", 1.0), "uniform", "canary", "ceiling"),
+        (model("home-made", 1.0), "uniform", "canary", "ceiling"), (model("home-made"), "uniform", "canary", "chance"),
+        # Whoever knows the mechanism knows how the label that was trained on was drawn.
+        (model("rr", 1.0), "uniform", "trained", "chance"),
+        (model("rr_with_prior", 1.0), "uniform", "trained", "held_out")])
+    def test_is_what_is_known_of_the_draw(self, named: Model, assignment: Any, about: Any, null: str) -> None:
+        found, law = law_of(named, trial(), assignment, about)
+        assert found == null
+        assert (law is None) == (null in ("ceiling", "held_out"))
+
+    def test_without_the_trained_labels_the_ceiling_is_all_that_is_known(self) -> None:
+        given = replace(trial(), trained=np.full(50, UNKNOWN))
+        assert law_of(model("rr", 1.0), given, "uniform") == ("ceiling", None)
+
+    @pytest.mark.parametrize("n_classes", [2, 4])
+    def test_canary_labels_given_trained_ones_are_as_the_mechanism_leaves_them(self, n_classes: int) -> None:
+        given = trial(n_classes=n_classes, epsilon=1.0, canaries=40_000)
+        law = law_of(model("rr", 1.0), given, "uniform")[1]
+        assert isinstance(law, Independent)
+        assert law.chances.sum(axis=1) == pytest.approx(np.ones(len(given)))
+        for trained in range(n_classes):
+            rows = given.trained == trained
+            seen = np.bincount(given.canary[rows], minlength=n_classes) / rows.sum()
+            assert seen == pytest.approx(law.chances[rows][0], abs=4.5 * 0.5 / rows.sum() ** 0.5)
+
+    def test_balanced_labels_are_drawn_again_as_shifts(self) -> None:
+        given = trial(n_classes=3)
+        law = law_of(model(), given, "balanced")[1]
+        assert isinstance(law, Exchangeable)
+        assert law.values.tolist() == ((given.canary - given.original) % 3).tolist()
 
 
-def test_draws_are_shared_by_all_attacks() -> None:
-    given = trial()
-    attacks: list[LabelAttack] = [LiaThreshold(), FLAWED, LiaThreshold("median")]
-    together = redraw_nulls(attacks, given, RNG(1), draws=20)
-    for attack, null in zip(attacks, together, strict=True):
-        alone = redraw_null(attack, given, 1, draws=20)
-        assert (null.correct, null.null_correct.tolist()) == (alone.correct, alone.null_correct.tolist())
-    assert redraw_nulls([], given, RNG(1)) == ()
+def combined_slowly(guess: np.ndarray, secrets: np.ndarray, moments: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Standardised successes and the statistic of each row of secrets, one number at a time."""
+    z = np.zeros((len(secrets), guess.shape[1]))
+    for place, secret in enumerate(secrets):
+        for number, (mean, deviation) in enumerate(zip(*moments, strict=True)):
+            right = sum(int(one == other) for one, other in zip(secret, guess[:, number], strict=True))
+            z[place, number] = (right - mean) / deviation
+    return z, np.array([max(row) + sum(row) / len(row) for row in z])
 
 
-def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = trial()
-    whole = redraw_null(FLAWED, given, 3, draws=40)
-    monkeypatch.setattr("discreet.audit.labels.null.BLOCK", 50 * 7)
-    parts = redraw_null(FLAWED, given, 3, draws=40)
-    assert whole.null_correct.tolist() == parts.null_correct.tolist()
-    assert parts.null_made.tolist() == [50] * 40
+class TestRedraw:
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    @pytest.mark.parametrize("assignment", ["uniform", "balanced"])
+    def test_is_that_of_the_slow_loop(self, n_classes: int, assignment: Any) -> None:
+        given = trial(n_classes=n_classes)
+        guess = RNG(3).integers(-1, n_classes, (50, 4))
+        law = law_of(model(), given, assignment)[1]
+        assert law is not None
+        found = redraw_test([Columns(one[:, None]) for one in guess.T], given.canary, given, law, RNG(5), draws=99,
+                            assignment=assignment)
+        drawn = law.draw(99, RNG(5)).astype(np.int64)
+        told = guess
+        if assignment == "balanced":
+            told = np.where(guess < 0, -1, (guess - given.original[:, None]) % n_classes)
+            # A shift that is drawn is a label of its row.
+            labels = (drawn + given.original) % n_classes
+            assert ((labels[:, :, None] == guess) == (drawn[:, :, None] == told)).all()
+        secret = given.canary if assignment == "uniform" else (given.canary - given.original) % n_classes
+        secrets = np.vstack([secret, drawn])
+        z, statistic = combined_slowly(told, secrets, law.moments(told))
+        assert found is not None
+        assert found.p == pytest.approx((1 + sum(statistic[1:] >= statistic[0] - 1e-9)) / 100)
+        assert found.step_down == pytest.approx(tuple(step_down_p(z[0] - 1e-9, z[1:])))
+        assert found.alone == pytest.approx([
+            permutation_p(one - 1e-9, null) for one, null in zip(z[0], z[1:].T, strict=True)])
+
+    def test_attacks_that_guess_alike_are_one_and_constant_guesses_are_none(self) -> None:
+        given = trial(canaries=200)
+        one, other = RNG(1).integers(0, 2, (2, 200))
+        found = redrawn(np.stack([one, one, other, np.ones(200, int)], axis=1), given)
+        alone = redrawn(np.stack([one, other], axis=1), given)
+        assert found is not None
+        assert alone is not None
+        assert (found.distinct, found.p, found.alone[3], found.step_down[3]) == (2, alone.p, None, None)
+        assert found.alone[0] == found.alone[1]
+        assert found.needed == (alone.needed[0], alone.needed[0], alone.needed[1])
+        assert redrawn(np.ones((200, 1), dtype=np.int64), given) is None
+
+    def test_blocks_do_not_show(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        given, guess = trial(), RNG(3).integers(0, 2, (50, 3))
+        whole = redrawn(guess, given, draws=40)
+        monkeypatch.setattr("discreet.audit.labels.null.BLOCK", 50 * 7)
+        assert redrawn(guess, given, draws=40) == whole
+
+    @pytest.mark.parametrize("grid", [THRESHOLDS, delta_margins("predicted", 2)])
+    def test_tuning_is_done_again_in_every_draw(self, grid: tuple[LabelAttack, ...]) -> None:
+        given = trial(canaries=61, memory=1.0)
+        first, second = halves(given, RNG(7))
+        columns = Columns(*(np.stack([column(one, given, part) for one in grid], axis=1) for part in (second, first)))
+        law = law_of(model(), given, "uniform")[1]
+        assert law is not None
+        found = redraw_test([columns], given.canary, given, law, RNG(8), assignment="uniform", draws=12)
+        z, chosen = [], set()
+        for labels in (given.canary, *law.draw(12, RNG(8)).astype(np.int64)):
+            best = tuned(grid, replace(first, canary=labels[np.searchsorted(given.rows, first.rows)]))
+            chosen.add(best)
+            guess = column(best, given, second)[:, None]
+            (mean,), (deviation,) = law.moments(guess)
+            z.append(((guess[:, 0] == labels).sum() - mean) / deviation if deviation > 1e-9 else 0.0)
+        assert found is not None
+        assert found.alone == (pytest.approx((1 + sum(np.array(z[1:]) >= z[0] - 1e-9)) / 13),)
+        assert len(chosen) > 1
+
+    @pytest.mark.parametrize("share", [0.2, 0.9])
+    def test_false_alarms_are_at_most_five_in_a_hundred(self, share: float) -> None:
+        """Twelve attacks that guess alike on a share of the rows and abstain on a tenth; honest ones."""
+        alarms, named = 0, 0
+        for seed in range(400):
+            rng, given = RNG((seed, 1)), trial(seed, canaries=80)
+            guess = np.where(rng.random((80, 12)) < share, rng.integers(0, 2, (80, 1)), rng.integers(0, 2, (80, 12)))
+            found = redrawn(np.where(rng.random((80, 12)) < 0.1, -1, guess), given, seed, draws=399)
+            assert found is not None
+            alarms += found.p < 0.05
+            named += min(p for p in found.step_down if p is not None) < 0.05
+        assert stats.binomtest(alarms, 400, 0.05, alternative="greater").pvalue > 0.01
+        assert stats.binomtest(named, 400, 0.05, alternative="greater").pvalue > 0.01
+
+    def test_a_signal_that_attacks_share_is_found_where_none_of_them_is(self) -> None:
+        """Eight attacks are right about 56% of 200 labels each, mostly of their own: the mean sees it."""
+        combined, single = 0, 0
+        for seed in range(100):
+            rng, given = RNG((seed, 2)), trial(seed, canaries=200)
+            right = rng.random((200, 8)) < 0.56
+            found = redrawn(np.where(right, given.canary[:, None], 1 - given.canary[:, None]), given, seed, draws=999)
+            assert found is not None
+            combined += found.p < 0.05
+            single += min(p for p in found.alone if p is not None) * 8 < 0.05
+        assert combined > single + 10
+
+    def test_the_attack_that_knows_is_the_one_that_is_named(self) -> None:
+        rng, given = RNG(4), trial(canaries=200)
+        guess = rng.integers(0, 2, (200, 6))
+        guess[:, 3] = np.where(rng.random(200) < 0.7, given.canary, guess[:, 3])
+        found = redrawn(guess, given)
+        assert found is not None
+        assert [p < 0.05 for p in found.step_down if p is not None] == [False, False, False, True, False, False]
+
+    def test_needed_is_found_about_as_often_as_it_says(self) -> None:
+        """An attack with `needed` right guesses, the others at chance, has p about at its level."""
+        rng, given = RNG(4), trial(canaries=300)
+        first = redrawn(rng.integers(0, 2, (300, 5)), given)
+        assert first is not None
+        p = []
+        for _ in range(60):
+            guess = rng.integers(0, 2, (300, 5))
+            right = rng.permutation(np.arange(300) < first.needed[0])
+            guess[:, 0] = np.where(right, given.canary, 1 - given.canary)
+            found = redrawn(guess, given, draws=999)
+            assert found is not None
+            p.append(found.p)
+        assert np.median(p) < 0.055
 
 
-@pytest.mark.parametrize("redraw", ["permute", "shift"])
-def test_what_a_draw_keeps(redraw: Any) -> None:
-    given = trial(n_classes=3, epsilon=1.0)
-    secret, trained = redrawn(given, 30, RNG(4), redraw, need_trained=True)
-    pairs = np.stack([given.canary, given.trained])
-    for one, other in zip(secret, trained, strict=True):
-        if redraw == "permute":
-            assert sorted(zip(one, other, strict=True)) == sorted(zip(*pairs, strict=True))
-        else:
-            shifts, kept = ((values - given.original) % 3 for values in (pairs, np.stack([one, other])))
-            assert sorted(zip(*kept, strict=True)) == sorted(zip(*shifts, strict=True))
-    assert len({tuple(one) for one in secret}) == 30
+class TestMechanism:
+    """Whoever knows every released label is right as often as ε allows, and no leak. 400 canaries each."""
 
+    @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.5, 2), (1.0, 2), (3.0, 2), (1.0, 5)])
+    def test_knowing_all_released_labels_is_a_false_alarm_in_five_of_a_hundred_at_most(self, epsilon: float,
+                                                                                      n_classes: int) -> None:
+        alarms = 0
+        for seed in range(300):
+            given = trial(seed, canaries=400, epsilon=epsilon, n_classes=n_classes)
+            law = law_of(model("rr", epsilon), given, "uniform")[1]
+            assert law is not None
+            found = redraw_test([Columns(given.trained[:, None])], given.canary, given, law, RNG(seed), draws=199,
+                                assignment="uniform")
+            assert found is not None
+            alarms += found.p < 0.05
+        assert stats.binomtest(alarms, 300, 0.05, alternative="greater").pvalue > 0.01
 
-def test_groups_with_one_secret_are_drawn_as_one() -> None:
-    given = trial(n_classes=3)
-    group = np.arange(50) // 5
-    shared = replace(given, group=group, canary=given.canary[group * 5])
-    secret, trained = redrawn(shared, 20, RNG(6), "permute")
-    assert (secret == secret[:, group * 5]).all()
-    assert (trained == UNKNOWN).all()
-    assert len({tuple(one) for one in secret}) == 20
-    own = replace(given, group=group)
-    assert redrawn(own, 20, RNG(6), "permute")[0].tolist() == redrawn(given, 20, RNG(6), "permute")[0].tolist()
-    with pytest.raises(ValueError, match="in 10 groups of 50 rows"):
-        redraw_null(DeltaMargin("trained"), shared, 0, draws=5)
-
-
-def test_drawn_again_the_flaw_is_no_discovery_held_fixed_it_is() -> None:
-    """Notes, section 1: guesses that stay as they are against permuted secrets, and the same with the loss anew."""
-    again, fixed = [], []
-    for seed in range(20):
-        given = trial(seed, canaries=400, spread=2.0)
-        again.append(redraw_null(FLAWED, given, seed, draws=300).p_value)
-        found = run(FLAWED, given)
-        right = found.correct(given.canary).sum()
-        permuted = [found.correct(one).sum() for one in redrawn(given, 300, RNG(seed), "permute")[0]]
-        fixed.append((1 + sum(one >= right for one in permuted)) / 301)
-    assert np.median(fixed) == pytest.approx(1 / 301)
-    assert 0.2 < np.median(again) < 0.8
-    assert min(again) > 1 / 301
-
-
-@pytest.mark.parametrize("attack", [LiaThreshold(), FLAWED, DeltaMargin("canary", beta=0.1)])
-def test_p_values_hold_where_nothing_leaks(attack: LabelAttack) -> None:
-    p = [redraw_null(attack, trial(seed, canaries=60, signal=1.0), seed, draws=99).p_value for seed in range(300)]
-    for level in (0.05, 0.2, 0.5):
-        assert stats.binomtest(sum(one <= level for one in p), 300, level, alternative="greater").pvalue > 1e-3
-    assert np.mean(p) < 0.62
-
-
-class Silent(LabelAttack):
-    """Abstains on all rows but the first few."""
-
-    def __init__(self, made: int) -> None:
-        self.made = made
-
-    settings = Settings("silent")
-
-    def guess(self, view: View) -> Guesses:
-        made = np.arange(len(view)) < self.made
-        return Guesses(np.where(made, 1, -1), np.where(made, 1.0, 0.0))
-
-
-def test_abstentions_are_no_guesses() -> None:
-    given = trial()
-    null = redraw_null(Silent(10), given, 0, draws=50)
-    assert null.made == 10
-    assert null.null_made.tolist() == [10] * 50
-    assert null.null_correct.max() <= 10
-    mute = redraw_null(Silent(0), given, 0, draws=50)
-    assert (mute.correct, mute.p_value) == (0, 1.0)
-    # The excess of right guesses decides.
-    assert Null(6, 10, 2, np.array([5, 60, 6]), np.array([10, 120, 12])).p_value == 0.25
-
-
-@pytest.mark.parametrize("attacks", [THRESHOLD_GRID, delta_margins("predicted", 2),
-                                     delta_margins("canary", 2)])
-def test_tuning_is_done_again_in_every_draw(attacks: tuple[LabelAttack, ...]) -> None:
-    first, second = halves(trial(canaries=61, memory=1.0), RNG(7))
-    null = tuned_null(attacks, first, second, RNG(8), draws=12)
-    rng, slow, chosen = RNG(8), [], set()
-    before, after = redrawn(first, 12, rng, "permute"), redrawn(second, 12, rng, "permute")
-    for place in range(12):
-        best = tuned(attacks, replace(first, canary=before[0][place]))
-        chosen.add(best)
-        slow.append(int(run(best, replace(second, canary=after[0][place])).correct(after[0][place]).sum()))
-    assert null.null_correct.tolist() == slow
-    assert len(chosen) > 1
-    assert null.correct == run(tuned(attacks, first), second).correct(second.canary).sum()
-
-
-def test_what_is_not_known_is_refused() -> None:
-    given = replace(trial(), trained=np.full(50, UNKNOWN))
-    with pytest.raises(InputError, match="'label_trained' is not known"):
-        redraw_null(LiaThreshold(), given, 0, target="trained")
-    with pytest.raises(ValueError, match="attacks are empty"):
-        tuned_null([], given, given, RNG(0))
-    with pytest.raises(ValueError, match="draws is 0"):
-        redraw_null(LiaThreshold(), trial(), 0, draws=0)
+    @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+    def test_a_model_that_was_trained_on_the_canary_labels_themselves_is_found(self, epsilon: float) -> None:
+        given = trial(canaries=400)
+        released = RandomisedResponse.at(epsilon, 2).apply(given.canary, RNG(2))
+        given = replace(given, trained=released)
+        law = law_of(model("rr", epsilon), given, "uniform")[1]
+        assert law is not None
+        # It knows four in five of them.
+        knows = np.where(RNG(3).random(400) < 0.8, given.canary, RNG(4).integers(0, 2, 400))
+        found = redraw_test([Columns(knows[:, None])], given.canary, given, law, RNG(5), assignment="uniform")
+        assert found is not None
+        assert found.p < 0.001
 
 
 def test_halves_are_disjoint_and_whole_and_so_are_groups() -> None:
@@ -205,9 +253,19 @@ def test_halves_are_disjoint_and_whole_and_so_are_groups() -> None:
         halves(replace(given, group=np.zeros(41, dtype=np.int64)), RNG(1))
 
 
+def test_groups_with_one_label_are_one_draw() -> None:
+    given, group = trial(n_classes=3), np.arange(50) // 5
+    shared = replace(given, group=group, canary=given.canary[group * 5])
+    firsts = one_draw(shared, shared.canary)
+    assert firsts is not None
+    assert firsts.tolist() == list(range(0, 50, 5))
+    assert one_draw(replace(given, group=group), given.canary) is None
+    assert one_draw(given, given.canary) is None
+
+
 def test_the_best_on_the_first_half_is_chosen() -> None:
     first, _ = halves(trial(memory=1.0, canaries=400), RNG(1))
-    for attacks in (THRESHOLD_GRID, delta_margins("predicted", 2), delta_margins("original", 2)):
+    for attacks in (THRESHOLDS, delta_margins("predicted", 2), delta_margins("original", 2)):
         right = [int(run(attack, first).correct(first.canary).sum()) for attack in attacks]
         assert tuned(attacks, first) == attacks[right.index(max(right))]
     with pytest.raises(ValueError, match="attacks are empty"):

@@ -13,16 +13,9 @@ from discreet.audit.labels.attacker_view import LabelAttack, canary_rows, run
 from discreet.audit.labels.attacks.lia_delta_margin import DeltaMargin
 from discreet.audit.labels.attacks.lia_threshold import LiaThreshold
 from discreet.audit.labels.attacks.reference import ReferenceCalibrated
-from discreet.audit.labels.rows import (
-    LabelRow,
-    counts_of,
-    evaluation_sets,
-    judge_model,
-    planted_canaries,
-)
+from discreet.audit.labels.judged import judge_model
+from discreet.audit.labels.rows import LabelRow, evaluation_sets
 from discreet.audit.scores.table import CONTROL, TRAIN, UNKNOWN, ScoreTable
-from discreet.stats import fisher_exact
-from discreet.stats.testing import holm
 
 RNG = np.random.default_rng
 HONEST = LiaThreshold()
@@ -34,9 +27,9 @@ def world(seed: int = 0, **given: Any) -> ScoreTable:
     return simulated_labels(LabelWorld(**{"canaries": 200, "held_out": 160, **given}), RNG(seed))
 
 
-def judged(table: ScoreTable, *attacks: LabelAttack, permutations: int = 0, tune: bool = False) -> list[LabelRow]:
-    return judge_model(table.models[0], evaluation_sets(table, 0), attacks, RNG(1), permutations=permutations,
-                       tune=tune)
+def judged(table: ScoreTable, *attacks: LabelAttack) -> tuple[LabelRow, ...]:
+    sets = evaluation_sets(table, 0)
+    return judge_model(table.models[0], sets, attacks, RNG(1), assignment="uniform", tune=False).rows
 
 
 def test_a_row_counts_what_the_attack_got_right() -> None:
@@ -80,11 +73,11 @@ def test_the_veto_pays_for_all_rows_of_the_model() -> None:
     assert not any(one.vetoed for one in judged(table, *(HONEST,) * 5))
 
 
-def test_the_trained_label_is_judged_only_where_it_is_known_and_decides_only_where_it_differs() -> None:
+def test_the_trained_label_is_judged_only_where_it_is_known_and_never_decides() -> None:
     table = world(epsilon=inf)
     assert [one.decides for one in judged(table, HONEST)] == [True, False]
     noisy = world(epsilon=1.0)
-    assert [one.decides for one in judged(noisy, HONEST)] == [True, True]
+    assert [one.decides for one in judged(noisy, HONEST)] == [True, False]
     trained = noisy.canaries.trained.copy()
     trained[0, 0] = UNKNOWN
     assert [one.target for one in judged(changed(noisy, trained=trained), HONEST)] == ["canary"]
@@ -115,35 +108,6 @@ def test_without_held_out_canaries_or_references_nothing_decides_and_the_row_say
     assert [(one.access, one.decides) for one in shown] == [("outputs", True), ("privileged", False), ("oracle", False)]
 
 
-def test_nulls_are_replayed_and_only_asked_for() -> None:
-    table = world(memory=4.0, spread=0.1)
-    honest, flawed = judged(table, HONEST, FLAWED, permutations=99)[:2]
-    assert honest.null_p == 0.01
-    quiet = [one.null_p for one in judged(world(spread=0.1), HONEST, FLAWED, permutations=99)[:2]]
-    # Drawn again with what it saw, the oracle's 75% without any memory are no discovery.
-    assert quiet[1] is not None
-    assert quiet[1] > 0.05
-    assert flawed.null_p is not None
-    assert judged(table, HONEST)[0].null_p is None
-
-
-@pytest.mark.parametrize(("n_classes", "count"), [(2, 5), (3, 4)])
-def test_tuned_attacks_are_judged_on_the_other_half(n_classes: int, count: int) -> None:
-    table = world(n_classes=n_classes, memory=1.0)
-    rows = [one for one in judged(table, tune=True) if one.target == "canary"]
-    assert len(rows) == count
-    assert all(row.tuned and row.tried.canary.size == 100 for row in rows)
-    assert all(row.success.n == 100 and row.held_out.n == 160 for row in rows)
-    assert {row.settings.loss_labels for row in rows} == {"predicted", "original", "canary", "trained"} | (
-        {None} if n_classes == 2 else set())
-
-
-def test_the_figure_of_a_tuned_attack_does_not_meet_its_tuning() -> None:
-    # With 40 canaries the best of 49 thresholds fits the half it is chosen on.
-    found = [judged(world(seed, canaries=40, signal=0.0), tune=True)[0].success.value for seed in range(60)]
-    assert abs(float(np.mean([one for one in found if one is not None])) - 0.5) < 4 * 0.5 / (60 * 20) ** 0.5
-
-
 def test_groups_that_share_a_draw_are_one_row_each() -> None:
     table = world(memory=2.0)
     group = np.arange(len(table.examples)) // 4
@@ -164,30 +128,3 @@ def test_groups_that_share_a_shift_are_one_row_each() -> None:
     group = np.arange(len(table.examples)) // 4
     shifted = ((table.examples.label + RNG(5).integers(0, 3, group.max() + 1)[group]) % 3)[None]
     assert len(evaluation_sets(changed(table, group=group, label=shifted, trained=shifted), 0).canaries) == 50
-
-
-ATTACKS = (LiaThreshold(), LiaThreshold("median"), DeltaMargin("canary"))
-
-
-def test_planted_memorisation_is_seen_and_its_absence_is_not() -> None:
-    world = LabelWorld(canaries=1000, held_out=400, memory=0.6, planted=(1, 4, 16))
-    found = planted_canaries(simulated_labels(world, RNG(0)), 0, ATTACKS, RNG(1))
-    assert [(one.repetitions, one.n) for one in found] == [(1, 100), (4, 100), (16, 100)]
-    assert [one.detected for one in found][1:] == [True, True]
-    quiet = simulated_labels(LabelWorld(canaries=1000, held_out=400, planted=(1, 4, 16)), RNG(0))
-    none = planted_canaries(quiet, 0, ATTACKS, RNG(1))
-    assert not any(one.detected for one in none)
-    assert planted_canaries(simulated_labels(LabelWorld(), RNG(0)), 0, ATTACKS, RNG(1)) == ()
-
-
-def test_holm_is_over_copies_and_honest_attacks() -> None:
-    world = LabelWorld(canaries=1000, held_out=400, memory=0.3, planted=(1, 16))
-    found = planted_canaries(simulated_labels(world, RNG(3)), 0, ATTACKS[:1], RNG(1))
-    p = []
-    for one in found:
-        assert one.row is not None
-        counts = [counts_of(e) for e in (one.row.success, one.row.held_out)]
-        p.append(fisher_exact(*counts[0], *counts[1]))
-        assert one.row.access == "outputs"
-    assert [one.row.holm_p for one in found if one.row] == pytest.approx(list(holm(p)))
-    assert found[0].to_json()["row"]["n"] == 100

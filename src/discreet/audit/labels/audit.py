@@ -1,11 +1,11 @@
-"""The label audit as a whole: attacks on canaries and on held-out canaries, controls, Holm, verdict, record."""
+"""The label audit as a whole: attacks on canaries and on held-out canaries, their tests, controls, verdict, record."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -13,9 +13,10 @@ from discreet.audit.core.verdict import Audit, Word, check_at_least, overall, pr
 from discreet.audit.labels.attacker_view import LabelAttack, all_attacks
 from discreet.audit.labels.bounds import ALPHA, bounds_of
 from discreet.audit.labels.conformance import conformance_of, refuse_broken
+from discreet.audit.labels.judged import judge_model, over_all, planted_canaries, with_control
 from discreet.audit.labels.memorisation import utility_of
-from discreet.audit.labels.null import Redraw
-from discreet.audit.labels.rows import LabelRow, evaluation_sets, judge_model, planted_canaries, with_holm
+from discreet.audit.labels.null import REDRAWS, Assignment
+from discreet.audit.labels.rows import LabelRow, evaluation_sets
 from discreet.audit.labels.verdict import ModelAudit
 from discreet.audit.scores.check import check_canary_labels
 from discreet.audit.scores.load import load_scores
@@ -24,8 +25,7 @@ from discreet.core.errors import UsageError
 from discreet.core.records import Estimate, plain
 from discreet.inputs.columns import Frame
 
-ASSIGNMENTS: Mapping[str, Redraw] = {"uniform": "permute", "balanced": "shift"}
-"""How canary labels were drawn, and how they are drawn again."""
+ASSIGNMENTS: tuple[Assignment, ...] = get_args(Assignment)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,8 +48,7 @@ class LabelAudit(Audit):
     def decisive(self) -> ModelAudit:
         """Of the targets with the audit's own verdict the one whose attacks come nearest to a finding."""
         return min((one for one in self.models if one.judgement.verdict == self.verdict), key=lambda one: min(
-            (row.difference_p for row in one.rows if row.decides and not row.vetoed and row.difference_p is not None),
-            default=1.0))
+            (row.nearness for row in one.judged.deciding), default=(1.0, 1.0, 0.0)))
 
     @property
     def attacks(self) -> tuple[LabelRow, ...]:
@@ -66,8 +65,8 @@ class LabelAudit(Audit):
                 "targets": targets, "provenance": dict(self.provenance)}
 
 
-def audit_labels(scores: ScoreTable | Path | str | Frame, *, permutations: int = 999, seed: int = 0,
-                 assignment: str = "uniform", attacks: Sequence[LabelAttack] | None = None, tune: bool = True,
+def audit_labels(scores: ScoreTable | Path | str | Frame, *, seed: int = 0, assignment: Assignment = "uniform",
+                 attacks: Sequence[LabelAttack] | None = None, tune: bool = True,
                  drawn_here: bool = False, facts: Mapping[str, Any] | None = None) -> LabelAudit:
     """Do a model's outputs give away the labels that it was trained on? Every target of a table is judged.
 
@@ -75,12 +74,10 @@ def audit_labels(scores: ScoreTable | Path | str | Frame, *, permutations: int =
     ----------
     scores : ScoreTable, path or data frame
         As `discreet.load_scores` reads one.
-    permutations : int >= 0
-        Draws of the labels for each null p value; 0 leaves them out. The verdict does not depend on them.
     seed : int >= 0
-    assignment : "uniform" or "balanced"
-        How canary labels were drawn: independent and uniform, or balanced. With "balanced" labels are drawn again by
-        shifts, and no bound on ε is given.
+    assignment : "uniform", "balanced" or "unknown"
+        How canary labels were drawn: independent and uniform, or balanced; they are drawn again alike. Where it is not
+        known, each attack is compared with held-out canaries. Only "uniform" labels prove a bound on ε.
     attacks : sequence of LabelAttack, optional
         All variants of all registered attacks if None.
     tune : bool
@@ -102,37 +99,35 @@ def audit_labels(scores: ScoreTable | Path | str | Frame, *, permutations: int =
     UsageError
         An option outside its range.
     """
-    check_options(permutations, seed, assignment)
+    check_options(seed, assignment)
     table = scores if isinstance(scores, ScoreTable) else load_scores(scores, kind="labels")
     refuse_broken(table)
     check_canary_labels(table, "table")
     chosen = all_attacks(table.n_classes) if attacks is None else tuple(attacks)
-    redraw = ASSIGNMENTS[assignment]
     sets = {target: evaluation_sets(table, target) for target in table.targets}
-    # One generator a model: a figure does not move when another model is left out.
-    rows = {target: judge_model(table.models[target], own, chosen, np.random.default_rng((seed, target, 0)), tune=tune,
-                                permutations=permutations, redraw=redraw) for target, own in sets.items()}
-    family = sum(row.decides for own in rows.values() for row in own)
-    judged = iter(with_holm([row for own in rows.values() for row in own]))
-    models = []
+    judged = []
     for target, own in sets.items():
-        found = tuple(next(judged) for _ in rows[target])
-        canary = table.canaries.role[target] == CANARY
-        models.append(ModelAudit(table.models[target], own, found, family,
-                                 planted_canaries(table, target, chosen, np.random.default_rng((seed, target, 1))),
-                                 conformance_of(table, target), utility_of(table, target),
-                                 _joint_bound(found, bounded=redraw == "permute"), len(table.label_references(target)),
-                                 int(canary.sum()), int((table.canaries.trained[target, canary] == UNKNOWN).sum()),
-                                 drawn_here))
-    options = {"permutations": permutations, "seed": seed, "assignment": assignment, "comparisons": family}
+        # One generator a model: a figure does not move when another model is left out.
+        rng, model = np.random.default_rng((seed, target, 0)), table.models[target]
+        found = judge_model(model, own, chosen, rng, tune=tune, assignment=assignment)
+        judged.append(with_control(found, model, own, rng, assignment))
+    models = []
+    for (target, own), found in zip(sets.items(), over_all(judged), strict=True):
+        canary, rng = table.canaries.role[target] == CANARY, np.random.default_rng((seed, target, 1))
+        models.append(ModelAudit(
+            table.models[target], own, found, planted_canaries(table, target, chosen, rng, assignment),
+            conformance_of(table, target), utility_of(table, target),
+            _joint_bound(found.rows, bounded=assignment == "uniform"), len(table.label_references(target)),
+            int(canary.sum()), int((table.canaries.trained[target, canary] == UNKNOWN).sum()), drawn_here))
+    options = {"seed": seed, "assignment": assignment, "redraws": REDRAWS,
+               "comparisons": sum(len(one.deciding) for one in judged)}
     by_role = {role: len(table.of_role(role)) for role in ("target", "reference")}
     return LabelAudit(overall(one.judgement.verdict for one in models), tuple(models), {
         **provenance(table, **options), "models": by_role, **(facts or {})})
 
 
-def check_options(permutations: int, seed: int, assignment: str) -> None:
+def check_options(seed: int, assignment: str) -> None:
     """UsageError for an option of `audit_labels` outside its range."""
-    check_at_least("permutations", permutations)
     check_at_least("seed", seed)
     if assignment not in ASSIGNMENTS:
         raise UsageError(f"assignment is {assignment[:20]!r}: expected one of {', '.join(ASSIGNMENTS)}")

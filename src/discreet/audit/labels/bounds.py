@@ -190,12 +190,12 @@ def bounds_of(access: Access, truth: Truth, guesses: Guesses | None, canary: Int
               bounded: bool, alpha: float = ALPHA) -> Bounds:
     """The bounds that guesses on canaries with these labels prove; unresolved, with the reason, where they prove none.
 
-    `bounded`: canary labels were drawn independently of one another (not balanced). `vetoed`: the held-out canaries
-    exclude chance.
+    `bounded`: canary labels were drawn independently of one another (not balanced, nor in an unknown way).
+    `vetoed`: the held-out canaries exclude chance.
     """
     reasons = {"an oracle is shown the label; what it gets right proves nothing": access == "oracle",
                "ε is about the canary label; the label that was trained on has no ceiling": truth == "trained",
-               "canary labels were balanced, not drawn independently; no theorem at hand covers that": not bounded,
+               "canary labels are not known to be drawn independently; no theorem at hand covers that": not bounded,
                "no guess was made": guesses is None or not guesses.made.any(),
                "on held-out canaries the attack is off chance; what it gets right need not be memory": vetoed}
     why = next((reason for reason, applies in reasons.items() if applies), None)

@@ -156,6 +156,11 @@ class ConformanceRow:
     ok: bool | None
     reasons: tuple[str, ...] = ()
 
+    @property
+    def too_few(self) -> bool:
+        """Whether fewer labels were changed than ε demands."""
+        return self.ok is False and self.observed.high is not None and self.observed.high < self.expected_flip
+
     def to_json(self) -> dict[str, Any]:
         """As the attributes; an infinite ε is the string "inf"."""
         return {name: getattr(self, name) for name in self.__slots__} | {

@@ -1,167 +1,224 @@
-"""What an attack gets right by chance: canary labels are drawn again, with everything that the attack saw of them.
+"""By what law canary labels were drawn, and how probable it is under that law that attacks are right so often.
 
-Permuting the labels against guesses that stay as they are is not that: an attack that is shown the label is then
-compared with labels that it was not shown, and its 75% on a model that memorised nothing look like a discovery (median
-p = .003 over 20 such models; drawing again gives .58).
+- `chance`, without a finite ε: labels are drawn again by their assignment (handed out anew, or their shifts where these
+  were balanced). Any memory is a leak.
+- `mechanism`, where ε is finite, the mechanism has one transition matrix, and trained labels are known: each label is
+  drawn again by its chances given the trained one. A leak is more than the trained labels say.
+- `ceiling`, where ε is finite and no more is known: exact binomial at e^ε / (e^ε + K − 1), Holm. A leak is more than ε
+  allows.
+- `held_out`, where it is not known how labels were drawn: Fisher's exact test against held-out canaries, Holm. Any
+  memory is a leak.
 
-An attack is replayed once for each class that a row's label might have had, a table (n, K) of guesses; a draw is then
-a look-up in it. That is exact for oracles, whose guess for a row looks at no other row's label, and an honest attack
-has one column.
+A model is trained on what the mechanism releases, so that given the released labels its outputs do not depend on the
+canary labels: drawing these again given the former is exact however much the model remembers. An attack that knows all
+released labels is right as often as the ceiling in expectation, and is no leak.
 
 α, β and thresholds are tuned on one half of the canaries for use on the other: a figure never meets its own tuning,
-and a null of a tuned attack tunes again in every draw.
+and a tuned attack is tuned again in every draw.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from math import ceil, inf
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.labels.attacker_view import ABSTAINED, CanaryRows, LabelAttack, OracleView, Truth, require, run
-from discreet.audit.scores.table import UNKNOWN
+from discreet.audit.core.verdict import ALPHA
+from discreet.audit.labels.attacker_view import ABSTAINED, CanaryRows, LabelAttack, Truth, run
+from discreet.audit.scores.table import NO_MECHANISM, UNKNOWN, Model
 from discreet.core.errors import InputError
 from discreet.core.types import FloatArray, IntArray
+from discreet.stats.mechanisms.labels.base import label_mechanisms
+from discreet.stats.redraw import SMALLEST, Exchangeable, Independent, Law, combined, hits, standardised
+from discreet.stats.testing import permutation_p, step_down_p
 
-Redraw = Literal["permute", "shift"]
-Draws: TypeAlias = tuple[IntArray, IntArray]
-"""Canary labels and trained labels, (D, n) each; or right guesses and guesses, (D,) each."""
+Assignment = Literal["uniform", "balanced", "unknown"]
+Null = Literal["chance", "mechanism", "ceiling", "held_out"]
 
+REDRAWS = 9_999
 BLOCK = 1 << 21
 """Labels drawn at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Replay:
-    """What an attack would have guessed: (n, K) the guess for each row if its label (the one that the attack looks at)
-    were k, `ABSTAINED` for none; (n, 1) where it looks at no label."""
+class Columns:
+    """What one attack guesses of n rows.
 
-    looks_at: Truth | None
-    label: IntArray
+    Attributes
+    ----------
+    guesses : (n, m) int array
+        Of each of its m variants (1 where it is not tuned); `ABSTAINED` where a row is not guessed.
+    tuning : (n, m) int array or None
+        What the variants guess of the other half of the rows, where the best of them is chosen.
+    """
 
-    def counts(self, labels: Draws, target: Truth) -> Draws:
-        """Right guesses and guesses under each of D draws, (D,) each."""
-        canary, trained = labels
-        guesses = (np.broadcast_to(self.label[:, 0], canary.shape) if self.looks_at is None else (
-            self.label[np.arange(len(self.label)), canary if self.looks_at == "canary" else trained]))
-        made = guesses != ABSTAINED
-        right = made & (guesses == (canary if target == "canary" else trained))
-        return np.count_nonzero(right, axis=-1), np.count_nonzero(made, axis=-1)
+    guesses: IntArray
+    tuning: IntArray | None = None
+
+    def chosen(self, right: FloatArray, n_classes: int) -> IntArray:
+        """The variant that is best by (D, m) right guesses of the tuning half."""
+        assert self.tuning is not None
+        return best_of((right - (self.tuning != ABSTAINED).sum(axis=0) / n_classes).T)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Null:
-    """Right guesses and guesses made by an attack, and (D,) of each where labels were drawn again."""
+@dataclass(frozen=True, slots=True)
+class RedrawTest:
+    """All attacks on one set of canaries together, and each of them, with labels drawn again `REDRAWS` times.
 
-    correct: int
-    made: int
-    n_classes: int
-    null_correct: IntArray
-    null_made: IntArray
+    Attributes
+    ----------
+    distinct : int
+        Attacks that do not guess alike everywhere.
+    p, p_less : float
+        P(largest + mean of standardised successes at least as large), and the same with all signs turned.
+    alone, step_down : tuple of float or None
+        Of each attack, in the order given: its own p, and step-down max-T over the distinct attacks; None where the
+        law leaves its success no room.
+    needed : tuple of int
+        How many right guesses of each attack that has any room would be found, if the others were at chance.
+    """
+
+    distinct: int
+    p: float
+    p_less: float
+    alone: tuple[float | None, ...]
+    step_down: tuple[float | None, ...]
+    needed: tuple[int, ...]
 
     @property
-    def p_value(self) -> float:
-        """(1 + draws at least as good) / (1 + D), by right guesses beyond made / K: P(p <= α) <= α if nothing leaks."""
-        excess = self.correct - self.made / self.n_classes
-        null = self.null_correct - self.null_made / self.n_classes
-        return float(1 + np.count_nonzero(null >= excess - 1e-9)) / (1 + null.size)
+    def two_sided(self) -> float:
+        """p where more right guesses than chance explains are as odd as fewer."""
+        return min(1.0, 2.0 * min(self.p, self.p_less))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values of the combined test."""
+        return {"p": self.p, "distinct": self.distinct, "redraws": REDRAWS}
 
 
-def replay(attack: LabelAttack, rows: CanaryRows) -> Replay:
-    """What `attack` would have guessed on these rows. InputError as `run`."""
-    if attack.access != "oracle":
-        return Replay(None, run(attack, rows).label[:, None])
-    require(attack, rows)
-    columns = []
-    for k in range(rows.n_classes):
-        labels = np.full(len(rows), k, dtype=np.int64)
-        shown = (labels, rows.trained) if attack.looks_at == "canary" else (rows.canary, labels)
-        columns.append(attack.guess(OracleView(rows.view, *shown)).label)
-    return Replay(attack.looks_at, np.stack(columns, axis=1))
+def law_of(model: Model, rows: CanaryRows, assignment: Assignment, about: Truth = "canary") -> tuple[Null, Law | None]:
+    """The null that guesses about one label of these rows are judged by, and its law; None where none is known.
 
-
-def redraw_nulls(attacks: Sequence[LabelAttack], rows: CanaryRows, rng: Generator, *, draws: int = 1000,
-                 target: Truth = "canary", redraw: Redraw = "permute") -> tuple[Null, ...]:
-    """Draw the labels of `rows` again `draws` times and replay every attack on every draw; one `Null` for each attack.
-
-    Draws are the same for all attacks, place by place, so that their nulls may be compared or put under a maximum.
-
-    Parameters
-    ----------
-    target : "canary" or "trained"
-        Which label the guesses are compared with.
-    redraw : "permute" or "shift"
-        `permute` hands the pairs (canary label, trained label) out anew: exact wherever rows drew them alike and
-        independently. `shift` hands out how far the pair lies from the row's original label, for balanced canaries.
-        Where every group has one canary label (for `shift`: one shift) groups are the units; where rows of a group
-        differ, rows are.
-
-    Raises
-    ------
-    ValueError
-        Fewer than one draw; groups with one label where trained labels are looked at or inferred.
-    InputError
-        As `run`, and where trained labels are needed that the table does not say.
+    The label that was trained on is judged against chance, where every example has the same chances in its mechanism.
     """
-    replays = [replay(attack, rows) for attack in attacks]
-    need = _needs_trained(replays, target)
-    found = [one.counts((rows.canary[None], rows.trained[None]), target) for one in replays]
-    parts = [[one.counts(labels, target) for one in replays] for count in _blocks(draws, len(rows)) for labels in (
-        redrawn(rows, count, rng, redraw, need_trained=need),)]
-    return tuple(_joined(rows, one, [part[place] for part in parts]) for place, one in enumerate(found))
+    own_matrix, labels = _matrix(model, rows.n_classes), rows.canary if about == "canary" else rows.trained
+    if assignment == "unknown" or (about == "trained" and own_matrix is None):
+        return "held_out", None
+    if about == "trained" or model.epsilon == inf:
+        return "chance", Exchangeable(_told(labels, rows, assignment), rows.n_classes)
+    if assignment == "balanced":
+        return "held_out", None
+    if own_matrix is None or (rows.trained == UNKNOWN).any():
+        return "ceiling", None
+    # Canary labels are uniform, so that by Bayes each column of the matrix is what its released label says of them.
+    chances = own_matrix[:, rows.trained].T
+    return "mechanism", Independent(chances / chances.sum(axis=1, keepdims=True))
 
 
-def tuned_null(attacks: Sequence[LabelAttack], first: CanaryRows, second: CanaryRows, rng: Generator, *,
-               draws: int = 1000, target: Truth = "canary", redraw: Redraw = "permute") -> Null:
-    """The same for the best of `attacks` on `first`, judged on `second`: tuning is done again in every draw.
+def _matrix(model: Model, n_classes: int) -> FloatArray | None:
+    """P(label trained on = column | canary label = row); None where examples differ in it, or it is not known."""
+    if model.mechanism == NO_MECHANISM:
+        return np.eye(n_classes)
+    kind = label_mechanisms[model.mechanism] if model.mechanism in set(label_mechanisms) else None
+    # The chances of one that takes a prior depend on that, and a table of scores does not hold it.
+    return None if kind is None or kind.takes_prior != "no" else kind.at(model.epsilon, n_classes).transition()
 
-    Guesses of `tuned`, ties included. Arguments and errors as `redraw_nulls`; ValueError without attacks.
+
+def _told(labels: IntArray, rows: CanaryRows, assignment: Assignment) -> IntArray:
+    """What is handed out anew: labels, or how far they are from the original ones where that was balanced.
+
+    `ABSTAINED` stays as it is.
     """
-    if not attacks:
-        raise ValueError("attacks are empty: expected at least one")
-    before, after = ([replay(attack, part) for attack in attacks] for part in (first, second))
-    need = _needs_trained(before, target)
-
-    def best(on_first: Draws, on_second: Draws) -> Draws:
-        tried = [one.counts(on_first, target) for one in before]
-        chosen = best_of(np.stack([right - made / first.n_classes for right, made in tried]))
-        right, made = (np.stack(part) for part in zip(*(one.counts(on_second, target) for one in after), strict=True))
-        return right[chosen, np.arange(chosen.size)], made[chosen, np.arange(chosen.size)]
-
-    found = best((first.canary[None], first.trained[None]), (second.canary[None], second.trained[None]))
-    parts = [best(redrawn(first, count, rng, redraw, need_trained=need),
-                  redrawn(second, count, rng, redraw, need_trained=need))
-             for count in _blocks(draws, max(len(first), len(second)))]
-    return _joined(second, found, parts)
+    if assignment != "balanced":
+        return labels
+    shape = (-1, *(1,) * (labels.ndim - 1))
+    return np.where(labels == ABSTAINED, ABSTAINED, (labels - rows.original.reshape(shape)) % rows.n_classes)
 
 
-def redrawn(rows: CanaryRows, draws: int, rng: Generator, redraw: Redraw, *, need_trained: bool = False) -> Draws:
-    """Canary and trained labels of `draws` new draws; trained ones all `UNKNOWN` but with `need_trained`."""
-    n = len(rows)
-    firsts, unit = np.arange(n), np.arange(n)
-    shift = (rows.canary - rows.original) % rows.n_classes
-    if (one := one_draw(rows, shift if redraw == "shift" else rows.canary)) is not None:
-        firsts, unit = one
-    if need_trained and firsts.size < n:
-        raise ValueError(f"trained labels are not drawn in {firsts.size} groups of {n} rows with one canary label each:"
-                         f" expected no groups, or the canary label")
-    order = rng.permuted(np.tile(firsts, (draws, 1)), axis=1)[:, unit]
-    pair = (rows.canary, rows.truth("trained")) if need_trained else (rows.canary,)
-    drawn = [((values - rows.original)[order] + rows.original) % rows.n_classes if redraw == "shift" else values[order]
-             for values in pair]
-    return drawn[0], drawn[1] if need_trained else np.broadcast_to(np.int64(UNKNOWN), order.shape)
+def column(attack: LabelAttack, rows: CanaryRows, part: CanaryRows | None = None) -> IntArray:
+    """(n,) the guesses of an attack on a `part` of these rows, `ABSTAINED` on the others."""
+    found = np.full(len(rows), ABSTAINED, dtype=np.int64)
+    part = rows if part is None else part
+    found[np.searchsorted(rows.rows, part.rows)] = run(attack, part).label
+    return found
 
 
-def one_draw(rows: CanaryRows, value: IntArray) -> tuple[IntArray, IntArray] | None:
-    """The first row of each group and the group of each row, if all rows of each share one `value`; else None."""
+def redraw_test(columns: Sequence[Columns], labels: IntArray, rows: CanaryRows, law: Law, rng: Generator, *,
+                assignment: Assignment, draws: int = REDRAWS) -> RedrawTest | None:
+    """Judge guesses about `labels` (n,) of these rows under their law; None where it leaves no attack any room."""
+    entries, place = _distinct([Columns(_told(one.guesses, rows, assignment), None if one.tuning is None else _told(
+        one.tuning, rows, assignment)) for one in columns])
+    successes, moments, room = _successes(entries, _told(labels, rows, assignment), law, rng, draws)
+    if not room.size:
+        return None
+    seen, null = successes[0, room], successes[1:, room]
+    statistic, less = combined(successes[:, room]), combined(-successes[:, room])
+    step, own = step_down_p(seen, null), [permutation_p(one, drawn) for one, drawn in zip(seen, null.T, strict=True)]
+    # The statistic of one attack at z and the others at 0 is z + z / k.
+    enough = np.quantile(statistic[1:], 1.0 - ALPHA, method="higher") * room.size / (room.size + 1.0)
+    needed = [ceil(mean + enough * deviation) for mean, deviation in moments[:, room].T]
+    at = {int(entry): number for number, entry in enumerate(room)}
+    numbers = [at.get(entry) for entry in place]
+    return RedrawTest(room.size, permutation_p(statistic[0], statistic[1:]), permutation_p(less[0], less[1:]),
+                      tuple(None if one is None else own[one] for one in numbers),
+                      tuple(None if one is None else float(step[one]) for one in numbers),
+                      tuple(needed[one] for one in numbers if one is not None))
+
+
+def _distinct(columns: Sequence[Columns]) -> tuple[list[Columns], list[int]]:
+    """Those that are not tuned and guess alike once, and the place of each of `columns` among them."""
+    found, place, known = list[Columns](), list[int](), dict[bytes, int]()
+    for number, one in enumerate(columns):
+        key = one.guesses.tobytes() if one.tuning is None else number.to_bytes(8, "big")
+        if key not in known:
+            known[key] = len(found)
+            found.append(one)
+        place.append(known[key])
+    return found, place
+
+
+def _successes(columns: Sequence[Columns], labels: IntArray, law: Law, rng: Generator, draws: int
+               ) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Standardised success of each attack, (1 + draws, A), the first of `labels`; mean and deviation, (2, A), of the
+    column that it is judged by there; and which attacks the law leaves room."""
+    parts = [part for one in columns for part in (one.tuning, one.guesses) if part is not None]
+    guesses = np.concatenate(parts, axis=1)
+    moments = np.stack(law.moments(guesses))
+    step, found = max(1, BLOCK // len(labels)), list[FloatArray]()
+    right = hits(labels[None], guesses, law.n_classes)
+    first = _places(columns, right, law.n_classes)
+    found.append(np.take_along_axis(standardised(right, *moments), first, axis=1))
+    for start in range(0, draws, step):
+        right = hits(law.draw(min(step, draws - start), rng), guesses, law.n_classes)
+        places = _places(columns, right, law.n_classes)
+        found.append(np.take_along_axis(standardised(right, *moments), places, axis=1))
+    free = [(law.moments(one.guesses)[1] > SMALLEST).any() for one in columns]
+    return np.concatenate(found), moments[:, first[0]], np.flatnonzero(free)
+
+
+def _places(columns: Sequence[Columns], right: FloatArray, n_classes: int) -> IntArray:
+    """Which column of `right` (D, C) each attack is judged by, (D, A)."""
+    start, found = 0, list[IntArray]()
+    for one in columns:
+        size = one.guesses.shape[1]
+        if one.tuning is None:
+            found.append(np.full(len(right), start, dtype=np.int64))
+            start += 1
+        else:
+            found.append(start + size + one.chosen(right[:, start : start + size], n_classes))
+            start += 2 * size
+    return np.stack(found, axis=1)
+
+
+def one_draw(rows: CanaryRows, value: IntArray) -> IntArray | None:
+    """The first row of each group, if all rows of each share one `value`; else None."""
     if rows.group is None:
         return None
     _, firsts, unit = np.unique(rows.group, return_index=True, return_inverse=True)
-    unit = unit.reshape(-1)
-    return (firsts, unit) if (value[firsts][unit] == value).all() else None
+    return firsts if (value[firsts][unit.reshape(-1)] == value).all() else None
 
 
 def tuned(attacks: Sequence[LabelAttack], first: CanaryRows, target: Truth = "canary") -> LabelAttack:
@@ -189,20 +246,3 @@ def halves(rows: CanaryRows, rng: Generator) -> tuple[CanaryRows, CanaryRows]:
         raise InputError(f"{len(rows)} rows in {count} groups cannot be halved to tune an attack; expected at least 2")
     first = np.isin(unit, rng.permutation(count)[: count // 2])
     return rows.take(np.flatnonzero(first)), rows.take(np.flatnonzero(~first))
-
-
-def _needs_trained(replays: Sequence[Replay], target: Truth) -> bool:
-    return target == "trained" or any(one.looks_at == "trained" for one in replays)
-
-
-def _blocks(draws: int, n: int) -> list[int]:
-    """Sizes of the blocks that the draws are made in."""
-    if draws < 1:
-        raise ValueError(f"draws is {draws}: expected at least 1")
-    step = max(1, BLOCK // n)
-    return [min(step, draws - start) for start in range(0, draws, step)]
-
-
-def _joined(rows: CanaryRows, found: Draws, parts: Sequence[Draws]) -> Null:
-    correct, made = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
-    return Null(int(found[0][0]), int(found[1][0]), rows.n_classes, correct, made)

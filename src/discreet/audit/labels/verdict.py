@@ -1,10 +1,12 @@
 """Pass, fail or inconclusive about training labels, with reasons, and what can be claimed.
 
-The rule: *fail* where an attack that sees outputs alone is right more often on canaries than on held-out canaries,
-significantly after Holm over all such attacks on all models of the table. *Pass* where none is and planted memorisation
-was found. Else *inconclusive*. Oracles and privileged attacks are printed and decide nothing, nor does an attack whose
-control excludes chance. A mechanism that does not keep its ε cannot pass, nor can a model of whose canaries the table
-does not say with which label it was trained on them.
+The rule: *fail* where attacks that see outputs alone are right about canary labels more often than the null allows
+(`discreet.audit.labels.null`: more than chance, or under a mechanism more than what its ε allows), or where a mechanism
+changed fewer labels than its ε demands. *Pass* where neither is so and planted memorisation, of the labels that were
+trained on, was found. Else *inconclusive*; so is every audit whose held-out canaries are known, or avoided, more than
+chance explains. Oracles, privileged attacks and figures about the trained label are printed and decide nothing. A
+mechanism that does not do what it claims cannot pass, nor can a model of whose canaries the table does not say with
+which label it was trained on them.
 """
 
 from __future__ import annotations
@@ -12,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, inf
+from math import inf
 from typing import Any
 
-from discreet.audit.core.verdict import ALPHA, Claims, ControlState, Judgement, Reason, Sentences, least_detected
-from discreet.audit.labels.bounds import POWER
+from discreet.audit.core.verdict import Claims, ControlState, Judgement, Reason, Sentences, least_detected
+from discreet.audit.labels.bounds import POWER, ceiling
 from discreet.audit.labels.conformance import ConformanceRow, epsilon_json
+from discreet.audit.labels.judged import Judged, PlantedCanaries
 from discreet.audit.labels.memorisation import exposure_of, histogram_of, mean_memorisation
-from discreet.audit.labels.rows import EvaluationSets, LabelRow, PlantedCanaries, counts_of, difference_p
+from discreet.audit.labels.null import REDRAWS
+from discreet.audit.labels.rows import EvaluationSets, LabelRow, counts_of
 from discreet.audit.scores.table import Model
 from discreet.core.numbers import counted, label_attack_name, p_value, percent, share_of, times
 from discreet.core.numbers import epsilon as epsilon_name
@@ -37,8 +41,8 @@ class ModelAudit:
 
     Attributes
     ----------
-    rows, family : tuple of LabelRow, int
-        After Holm over all models; and how many rows of all models decide.
+    judged : Judged
+        All attacks and their test, after Holm over all models.
     utility : mapping
         As `memorisation.utility_of`.
     epsilon_lower : Estimate
@@ -51,8 +55,7 @@ class ModelAudit:
 
     model: Model
     sets: EvaluationSets
-    rows: tuple[LabelRow, ...]
-    family: int
+    judged: Judged
     planted: tuple[PlantedCanaries, ...]
     conformance: ConformanceRow
     utility: Mapping[str, Any]
@@ -68,10 +71,28 @@ class ModelAudit:
         return judge(self)
 
     @property
+    def rows(self) -> tuple[LabelRow, ...]:
+        """All attacks about both labels."""
+        return self.judged.rows
+
+    @property
     def least_effect(self) -> float | None:
-        """Success on canaries that would have been found with chance .8; None without any."""
-        best = strongest([row for row in self.rows if row.decides])
-        return None if best is None else least_effect(best, self.family)
+        """Success on canaries that would have been found with chance `POWER`, by the strongest attack if the others are
+        at chance; None where labels are not drawn again, or an attack that is always right would not be found."""
+        best, test, deciding = strongest(self.judged.deciding), self.judged.test, self.judged.deciding
+        if best is None or test is None:
+            return None
+        needed, made = test.needed[deciding.index(best)], counts_of(best.success)[1]
+        if needed > made:
+            return None
+        # P(Binomial(made, share) >= needed) = POWER, solved for the share.
+        special = scipy_module("special", "the power of a label audit")
+        return float(special.betaincinv(needed, made - needed + 1.0, POWER))
+
+    @property
+    def within_epsilon(self) -> bool:
+        """Whether the null is what ε allows, not that nothing is known."""
+        return self.judged.null in ("mechanism", "ceiling")
 
     @property
     def claims(self) -> Claims:
@@ -90,6 +111,8 @@ class ModelAudit:
         found: dict[str, Any] = plain(
             {"target": self.model.name, "mechanism": self.model.mechanism, "epsilon": epsilon_json(self.model.epsilon),
              "seed": self.model.seed, **self.judgement.to_json(), "claims": self.claims, "planted": self.planted,
+             "null": self.judged.null, "test": None if self.judged.test is None else {
+                 **self.judged.test.to_json(), "adjusted_p": self.judged.p}, "control_p": self.judged.control_p,
              "control_states": control_states(self), "conformance": self.conformance, "utility": self.utility,
              "epsilon_lower": self.epsilon_lower, "least_effect": self.least_effect, "exposure": exposure_of(self.sets),
              "memorisation": mean_memorisation(self.sets), "histogram": histogram_of(self.sets)})
@@ -98,93 +121,79 @@ class ModelAudit:
 
 def judge(one: ModelAudit) -> Judgement:
     """The verdict on one model."""
-    further = _further(one)
-    deciding = [row for row in one.rows if row.decides]
-    best = strongest(deciding)
+    further, judged = _further(one), one.judged
+    if one.conformance.too_few:
+        return Judgement("fail", (say("mechanism_broken", epsilon=epsilon_name(one.model.epsilon)), *further))
+    best = strongest(judged.deciding)
     if best is None:
         bare = all(not row.held_out.resolved for row in one.rows)
         return Judgement("inconclusive", (say("no_held_out" if bare else "nothing_decides"), *further))
-    found = [row for row in deciding if row.significant]
-    if leaks := [row for row in found if row.leads]:
-        return Judgement("fail", (*_leak(leaks, one), *further))
-    finding = _finding(best, one.family)
-    if found:
-        first = say("control_off_chance" if (found[0].excess or 0.0) > 0.0 else "right_less_often",
-                    attack=_named(found[0]), success=share_of(found[0].success), control=share_of(found[0].held_out))
-        return Judgement("inconclusive", (first, finding, *further))
+    finding = _finding(best, one)
+    if judged.void:
+        return Judgement("inconclusive", (say("control_off_chance", p=p_value(judged.control_p)), *finding, *further))
+    if judged.found:
+        return Judgement("fail", (*_leak(one), *further))
+    if less := [row for row in judged.deciding if row.significant and judged.test is None]:
+        first = say("right_less_often", attack=_named(less[0]))
+        return Judgement("inconclusive", (first, *finding, *further))
     if missing := _missing_for_pass(one):
-        return Judgement("inconclusive", (*missing, finding, *further))
-    return Judgement("pass", (say("no_leak_found"), finding, *_what_would_be_found(best, one), *further))
+        return Judgement("inconclusive", (*missing, *finding, *further))
+    said = say("no_more_than_epsilon", **_promise(one)) if one.within_epsilon else say("no_leak_found")
+    return Judgement("pass", (said, *finding, *_what_would_be_found(one), *further))
 
 
 def control_states(one: ModelAudit) -> dict[str, ControlState]:
     """What each control of a model shows."""
-    vetoed = [row.vetoed for row in one.rows if row.access == "outputs" and row.target == "canary"
-              and row.success.resolved and row.held_out.resolved]
-    control = ControlState("broken" if all(vetoed) else "holds", ("control", "void") if any(vetoed) else ("control",))
-    found, conformance = least_detected(one.planted) is not None, one.conformance
-    planted = ControlState("holds" if found else "broken", ("planted",))
+    judged, conformance = one.judged, one.conformance
+    control = ControlState("broken", ("control", "void")) if judged.void else ControlState("holds", ("control",))
+    planted = ControlState("broken" if least_detected(one.planted) is None else "holds", ("planted",))
     untouched = conformance.expected_flip == 0.0 and conformance.observed.value == 0.0
     mechanism = ControlState("broken", ("mechanism", "flips_off"))
     if conformance.ok:
         mechanism = ControlState("holds", ("no_mechanism" if untouched else "mechanism",))
-    drawn = any(row.null_p is not None and row.success.resolved for row in one.rows)
-    return {"control": control if vetoed else ControlState("lacking", ("no_control",)),
+    null = ControlState("lacking", (f"null_{judged.null}",))
+    return {"control": control if judged.deciding else ControlState("lacking", ("no_control",)),
             "planted": planted if one.planted else ControlState("lacking", ("none_planted",)),
             "mechanism": ControlState("lacking", ("no_labels",)) if conformance.ok is None else mechanism,
-            "null": ControlState("done", ("drawn",)) if drawn else ControlState("lacking", ("not_drawn",))}
+            "null": null if judged.test is None else ControlState("done", (f"null_{judged.null}", "redrawn"))}
 
 
 def strongest(rows: Sequence[LabelRow]) -> LabelRow | None:
-    """The row that comes nearest to a finding: least p after Holm, then least p, then largest excess."""
-    with_p = [row for row in rows if row.difference_p is not None and not row.vetoed]
-    return min(with_p or rows, default=None, key=lambda row: (
-        1.0 if row.holm_p is None else row.holm_p, 1.0 if row.difference_p is None else row.difference_p,
-        -(row.excess or 0.0)))
+    """The row that comes nearest to a finding."""
+    return min(rows, default=None, key=lambda row: row.nearness)
 
 
-def least_effect(row: LabelRow, family: int) -> float | None:
-    """The share of canaries that an attack must be right about, in expectation, to be found with chance `POWER`.
-
-    Fisher's test against the held-out canaries of `row`, Bonferroni over `family` comparisons. None where even an
-    attack that is always right would not be found.
-    """
-    if row.success.value is None or row.held_out.value is None:
-        return None
-    n, control = counts_of(row.success)[1], counts_of(row.held_out)
-    low, high = ceil(n * row.held_out.value), n
-    if difference_p((n, n), control) * family >= ALPHA:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if difference_p((middle, n), control) * family < ALPHA else (middle + 1, high)
-    # P(Binomial(n, share) >= low) = POWER, solved for the share.
-    return float(scipy_module("special", "the power of a label audit").betaincinv(low, n - low + 1.0, POWER))
+def _finding(best: LabelRow, one: ModelAudit) -> list[Reason]:
+    """What all attacks together show, where they make one test, and the strongest."""
+    judged = one.judged
+    of = counted(len(judged.deciding) if judged.test is None else judged.test.distinct, "attack")
+    said = [] if judged.test is None else [say("together", attacks=of, redraws=f"{REDRAWS:,}", p=p_value(judged.p))]
+    over = f"step-down over {of}" if judged.test is not None else f"Holm over {of}"
+    return [*said, say("strongest_attack", attack=_named(best), success=share_of(best.success), over=over,
+                       control=share_of(best.held_out), p=p_value(best.adjusted_p))]
 
 
-def _finding(row: LabelRow, family: int) -> Reason:
-    return say("strongest_attack", attack=_named(row), label=OF[row.target], success=share_of(row.success),
-               control=share_of(row.held_out), family=counted(family, "comparison"), p=p_value(row.holm_p))
+def _promise(one: ModelAudit) -> dict[str, str]:
+    """The ε of a mechanism, and how often it allows an attacker to be right about a canary label."""
+    epsilon = one.model.epsilon
+    return {"epsilon": epsilon_name(epsilon), "ceiling": percent(ceiling(epsilon, one.sets.canaries.n_classes))}
 
 
-def _leak(leaks: Sequence[LabelRow], one: ModelAudit) -> list[Reason]:
-    best, at_canary = strongest(leaks), strongest([row for row in leaks if row.target == "canary"])
+def _leak(one: ModelAudit) -> list[Reason]:
+    best, proven = strongest(one.judged.named or one.judged.deciding), one.epsilon_lower.value or 0.0
     assert best is not None
-    said = [say("labels_leak"), _finding(best, one.family)]
-    if best.target == "trained":
-        said.append(say("canary_label_not_found") if at_canary is None else _finding(at_canary, one.family))
-    if at_canary is None:
-        return said
-    epsilon, proven = one.model.epsilon, one.epsilon_lower.value or 0.0
-    if epsilon == inf:
+    said = [say("beyond_epsilon", **_promise(one)) if one.within_epsilon else say("labels_leak"), *_finding(best, one)]
+    if not one.judged.named:
+        said.append(say("none_named"))
+    if one.model.epsilon == inf:
         return [*said, say("epsilon_proven", proven=f"{proven:.2f}")] if proven > 0.0 else said
-    return [*said, say("epsilon_broken" if proven > epsilon else "within_epsilon", epsilon=epsilon_name(epsilon),
-                       ceiling=percent(at_canary.ceiling), proven=f"{proven:.2f}")]
+    if proven > one.model.epsilon:
+        return [*said, say("epsilon_broken", **_promise(one), proven=f"{proven:.2f}")]
+    return said if one.within_epsilon else [*said, say("maybe_within_epsilon", **_promise(one))]
 
 
 def _missing_for_pass(one: ModelAudit) -> list[Reason]:
     missing = {"mechanism_not_conforming": one.conformance.ok is False,
-               "all_controls_off_chance": all(row.vetoed for row in one.rows if row.decides),
                "trained_label_unknown": one.canaries_without_label > 0, "nothing_planted": not one.planted,
                "planted_not_found": bool(one.planted) and least_detected(one.planted) is None}
     most = max((control.repetitions for control in one.planted), default=0)
@@ -192,16 +201,15 @@ def _missing_for_pass(one: ModelAudit) -> list[Reason]:
             for code, applies in missing.items() if applies]
 
 
-def _what_would_be_found(best: LabelRow, one: ModelAudit) -> list[Reason]:
+def _what_would_be_found(one: ModelAudit) -> list[Reason]:
     """The positive control of a pass, the least effect that it would have found, and what was not tried."""
-    found, least = least_detected(one.planted), least_effect(best, one.family)
+    found, least = least_detected(one.planted), one.least_effect
     assert found is not None
     assert found.row is not None
     said = [say("planted_found", label=OF[found.row.target], success=share_of(found.row.success),
-                times=times(found.repetitions), control=share_of(found.row.held_out))]
+                times=times(found.repetitions), chance=percent(found.row.chance))]
     if least is not None:
-        said.append(
-            say("least_effect", power=percent(POWER, 0), least=percent(least), control=percent(best.held_out.value)))
+        said.append(say("least_effect", power=percent(POWER, 0), least=percent(least)))
     return said if one.references else [*said, say("no_references")]
 
 

@@ -60,7 +60,7 @@ def test_the_table_can_be_audited(table: ScoreTable, done: list[Done]) -> None:
     assert len(table.targets) == 6
     assert table.label_references(0) == (1, 2)
     assert table.models[3].facts == {"recipe": "mlp"}
-    audit = audit_labels(done[0].table(), permutations=0, tune=False)
+    audit = audit_labels(done[0].table(), tune=False)
     assert [one.conformance.ok for one in audit.models] == [True] * 3
     assert utility_of(table, 0)["test_accuracy"].value > 0.7
 

@@ -199,8 +199,8 @@ def ppe(
         "E", "The scale's own if not given. embedded, lexical, paper (from the hub) or paper=DIR, a registered encoder "
         "such as hashed (with options: hashed:dim=1024), a folder or a name on the hub; several with commas.")] = None,
     baseline: Annotated[list[str] | None, option(
-        "B", "Judge the texts by this too: 'default guard', 'evidence rules', Presidio, 'MiniLM, full' or 'MiniLM, "
-        "LoRA'; may be repeated.")] = None,
+        "B", "Judge the texts by this too: 'default guard', Presidio, 'MiniLM, full' or 'MiniLM, LoRA'; "
+        "may be repeated.")] = None,
     roles: Annotated[str | None, option(
         "R,R", "Who writes the borderline texts of the grammar: strict (the default: nobody who writes unsafe texts), "
         "paper (writers of unsafe training texts, as in the paper), or both with a comma, which are shown side by side."

@@ -172,10 +172,9 @@ def test_the_gate_takes_back_flags_of_cohorts_alone(corpus: PPECorpus) -> None:
     assert found.facts["gated"]["unsafe_holdout"] < 0.2 * len(corpus.records["unsafe_holdout"])
 
 
-@pytest.mark.parametrize("name", ["default guard", "evidence rules"])
-def test_guards_keep_their_own_decisions(corpus: PPECorpus, name: str) -> None:
-    found = run_baseline(corpus, name, BASELINES[name])
-    opened = open_guard({"default guard": "discreet:law", "evidence rules": "rules:law"}[name])
+def test_a_guard_keeps_its_own_decisions(corpus: PPECorpus) -> None:
+    found = run_baseline(corpus, "default guard", BASELINES["default guard"])
+    opened = open_guard("discreet:law")
     for text, delta, held in zip(corpus.texts("borderline_eval"), found.delta["borderline_eval"],
                                  found.abstains["borderline_eval"], strict=True):
         own = opened.predict(text, "law")
@@ -207,14 +206,14 @@ def test_an_encoder_is_trained_and_calibrated(corpus: PPECorpus, tmp_path: Any, 
 
 
 def test_further_detectors_of_the_tables(model: Service, corpus: PPECorpus) -> None:
-    made = further(["evidence rules"], ChatEndpoint(model.url, "m"))
-    assert list(made) == ["evidence rules", "LLM judge"]
+    made = further(["default guard"], ChatEndpoint(model.url, "m"))
+    assert list(made) == ["default guard", "LLM judge"]
     found = {name: one.make(corpus) for name, one in made.items()}
     row = next(row for row in architectures([Domain(corpus, found)]) if row["detector"] == "LLM judge")
     assert (row["run"], row["n"]) == ("run", 15)
     assert row["n_kept"] == 15 - found["LLM judge"].abstains["borderline_eval"].sum()
     assert row["score_ms"] > 0
-    assert list(further(["evidence rules"])) == ["evidence rules"]
-    assert {row["detector"] for row in reviewed([Domain(corpus, found)])} == {"evidence rules", "LLM judge"}
+    assert list(further(["default guard"])) == ["default guard"]
+    assert {row["detector"] for row in reviewed([Domain(corpus, found)])} == {"default guard", "LLM judge"}
     with refused(UsageError, "there is no baseline 'GPT'; expected one of 'default guard'"):
         further(["GPT"])

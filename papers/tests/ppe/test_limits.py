@@ -101,7 +101,7 @@ def test_a_conversation_sees_what_answers_alone_do_not(rules: Guard, spread: Seq
     rows = {(r["spread"], r["kind"], r["turns"]): plain_row(r) for r in measure_turns(rules, exchanges)}
     assert rows[True, "all", 0]["added"]["value"] > 0.8
     assert rows[True, "all", 0]["alone"]["value"] < 0.2
-    assert rows[False, "all", 0]["together"]["value"] < 0.15
+    assert rows[False, "all", 0]["together"]["value"] < 0.3
     assert rows[False, "nobody", 0]["together"]["value"] == rows[False, "nobody", 0]["alone"]["value"]
 
 
@@ -178,12 +178,13 @@ def test_rows_of_attacks(rules: Guard) -> None:
     assert all(r["remembered"].value >= r["held"].value for r in found)
 
 
-def test_what_the_memory_holds_of_honest_traffic(rules: Guard) -> None:
+def test_what_the_memory_holds_of_honest_traffic() -> None:
+    guard = Guard("medical").at(evidence_tau=1.5, unsure=1.5)
     told = ("The patient is a 52-year-old welder from Omaha.", "She has seen welders of Omaha.",
             "Aspirin thins the blood.")
     documents = [Document("\n".join(f"{one} {'It is so. ' * 20}" for one in told), "a"),
                  Document(f"He knows welders of Omaha. {'It is so. ' * 20}", "b"), Document("Another note.", "c")]
-    judged = list(judged_parts(rules, documents, 3))
+    judged = list(judged_parts(guard, documents, 3))
     assert [one.document for one in judged] == ["a", "a", "a", "b", "c"]
     assert [one.safe for one in judged] == [False, True, True, True, True]
     [row] = measure_withheld(judged, np.random.default_rng(0))
@@ -210,7 +211,7 @@ def test_the_item_of_the_study_needs_no_detector(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(limits, "turns", lambda n, seed, domains: [
         {"kind": "all", "spread": True, "domain": one, "partition": "unsafe", **shares} for one in domains])
     monkeypatch.setattr(limits, "rewrites", lambda n, seed, budgets, domains: [
-        {"attack": "sees delta", "queries": budget, "reader": True, **shares} for budget in budgets])
+        {"attack": "sees delta", "queries": budget, **shares} for budget in budgets])
     monkeypatch.setattr(limits, "leak_rows", lambda n, seed, domains: [
         {"leak": "synthesis", "cases": cases, "domain": one, **shares} for one in domains
         for cases in ("all", "listed words")])
@@ -218,7 +219,7 @@ def test_the_item_of_the_study_needs_no_detector(monkeypatch: pytest.MonkeyPatch
     found = reproduce(study, [LIMITS])["items"]
     rows = found[LIMITS]["rows"]
     assert [row["suite"] for row in rows] == ["quotes"] + 8 * ["turns"] + 2 * ["rewrites"] + 4 * ["leaks"]
-    assert rows[10]["what"] == "sees delta, 10 queries, with the reader"
+    assert rows[10]["what"] == "sees delta, 10 queries"
     assert [(row["domain"], row["what"]) for row in rows[11:13]] == [
         ("medical", "synthesis: held"), ("medical", "synthesis: controls held")]
     assert {row["share"]["value"] for row in rows} == {0.75}

@@ -19,7 +19,7 @@ from discreet.synth.leaks import LEAKS, LeakCase, make_leaks
 
 Row = dict[str, Any]
 UNLISTED = ("L4", "L6", "L7")
-"""Profiles whose towns, jobs, employers and relations the gazetteers of the evidence rules do not hold."""
+"""Profiles whose towns, jobs, employers and relations stand in no list of the package."""
 
 
 def leak_rows(n: int, seed: int = 0, data: Path | None = None, domains: Sequence[str] | None = None) -> Iterator[Row]:

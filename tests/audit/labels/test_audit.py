@@ -249,7 +249,10 @@ def test_honest_attacks_are_quiet_where_nothing_is_memorised(given: dict[str, An
 
 
 def test_memory_is_found_and_under_randomised_response_what_is_released_is_no_leak() -> None:
-    assert all(one.verdict == "fail" for one in audits(memory=4.0, draws=20))
+    found = audits(memory=4.0, draws=20)
+    # By chance one audit in twenty is void.
+    assert sum(one.verdict == "fail" for one in found) >= 17
+    assert not any(one.verdict == "pass" for one in found)
     for epsilon, n_classes in ((0.5, 2), (1.0, 4)):
         found = audits(epsilon=epsilon, n_classes=n_classes, memory=4.0, draws=40)
         assert sum(one.verdict == "fail" for one in found) <= 6

@@ -197,7 +197,7 @@ def test_all_three_are_those_of_the_counts() -> None:
     ("oracle", "canary", guesses(90), False, True, "shown the label"),
     ("outputs", "trained", guesses(90), False, True, "no ceiling"),
     ("outputs", "canary", guesses(90), True, True, "on held-out canaries"),
-    ("outputs", "canary", guesses(90), False, False, "balanced"),
+    ("outputs", "canary", guesses(90), False, False, "independently"),
     ("outputs", "canary", None, False, True, "no guess"),
     ("outputs", "canary", guesses(0, 120), False, True, "no guess"),
 ])

@@ -241,7 +241,7 @@ class TestBadInput:
         def broken(*_: object) -> None:
             raise ValueError(MARK)
 
-        monkeypatch.setattr("discreet.audit.experiments.membership.experiment.assign", broken)
+        monkeypatch.setattr("discreet.audit.experiments.membership.training.assign", broken)
         more = ("--store", tmp_path / "store") if kept else ()
         ended = cli(*TRAINED, "--data", data, "--engine", "inline", *more)
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

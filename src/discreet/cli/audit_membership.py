@@ -25,7 +25,7 @@ from discreet.cli.options import (
 from discreet.cli.output import PageOutput, end, provenance
 from discreet.core.design import ASSIGNED, Design, shown_design
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import KeyedHash, progress
+from discreet.core.files import KeyedHash, progress, write_atomic
 
 FRONTIER: dict[str, Any] = {"strengths": {"sigma": [0.5, 1.0, 2.0], "decimals": [2.0, 1.0]}, "queries": (1, 16, 256),
                             "draws": 5}
@@ -283,6 +283,8 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
         record["embedding"] = lib.embedding.embedding_record(
             vectors, table, table.index(target), lib.random.default_rng(audit.seed),
             representation=f"the vectors of {audit.embeddings.name}", permutations=audit.permutations)
+    if run is not None:
+        write_atomic(run.path / "records.csv", done.records_csv())
     if run is not None and keep:
         lib.write.write_scores(table, run.path / "scores.parquet")
     shown = lib.embedding.boundary_records(table, found) if audit.show_text and found is not None else ()

@@ -113,7 +113,7 @@ def _parts(retrainings: Sequence[Sequence[TargetAudit]]) -> tuple[RecipePart, ..
     names = [one.name for one in retrainings[0][0].parts]
     found = [[[part for target in targets for part in target.parts if part.name == name] for targets in retrainings]
              for name in names]
-    if not all(all(of_seed) for of_part in found for of_seed in of_part):
+    if not all(of_seed for of_part in found for of_seed in of_part):
         raise InputError("the audits of a recipe cover different parts: expected retrainings on the same records")
     means = [{which: _mean([[getattr(one, which) for one in of_seed] for of_seed in of_part])
               for which in ("auc", "control_auc", "difference")} for of_part in found]

@@ -192,7 +192,7 @@ def record_risk(own: JudgedRow, judged: Sequence[JudgedRow], table: ScoreTable, 
     """The risk of each member of the row of the primary endpoint, `own`, by all honest attacks of `judged`."""
     rows, truth = own.rows, own.truth
     tried = [one for one in judged if one.spec.whole and not one.spec.oracle and one.scores.target is not None]
-    names = [_called(one.spec) for one in tried]
+    names = [called(one.spec) for one in tried]
     target = {name: one.scores.target[rows] for name, one in zip(names, tried, strict=True)
               if one.scores.target is not None}
     places = distinct_attacks([AttackScores(scores, truth) for scores in target.values()])
@@ -210,7 +210,8 @@ def record_risk(own: JudgedRow, judged: Sequence[JudgedRow], table: ScoreTable, 
                       {name: scores[truth] for name, scores in target.items()}, attack_p, p, q)
 
 
-def _called(spec: RowSpec) -> str:
+def called(spec: RowSpec) -> str:
+    """The name of an attack in the table: "reference, logit, neutral"."""
     return ", ".join(filter(None, (spec.attack, spec.scale, spec.reference_kind)))
 
 

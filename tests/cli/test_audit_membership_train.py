@@ -162,6 +162,26 @@ class TestTrain:
         refused(f"(differs in: seed): name a new folder; --store {out / 'store'}", *TRAINED, "--data", data, "--out",
                 out, "--seed", 7)
 
+    def test_several_retrainings_are_one_verdict_on_the_recipe(
+        self, cli: Cli, data: Path, tmp_path: Path, done: tuple[int, str, Path]
+    ) -> None:
+        """What the single run trained is not trained again; each seed has a folder that reads back."""
+        out, store = tmp_path / "recipe", done[2] / "store"
+        before = set(content(store / "results"))
+        ended = cli(*TRAINED, "--data", data, "--out", out, "--store", store, "--engine", "inline", "--seeds", 2)
+        record = result(out)
+        assert (record["kind"], record["seeds"]) == ("audit recipe", [42, 43])
+        assert ended.code == {"pass": 0, "fail": 1, "inconclusive": 3}[record["verdict"]]
+        assert "This is a verdict on the recipe" in " ".join(ended.out.split())
+        new = {path.split("/")[1] for path in set(content(store / "results")) - before}
+        assert len(new) == 4  # f_A, f_B, the neutral reference and the control model.
+        kept = result(out / "seed-42")
+        assert kept["targets"][0]["primary"]["auc"] == record["models"][0]["auc"]
+        scored = [load_scores(out / f"seed-{seed}" / "scores.parquet").models[0] for seed in (42, 43)]
+        assert [model.seed for model in scored] == ["42", "43"]
+        assert (out / "seed-43" / "records.csv").read_text().startswith("target,id,part,p,q,named,")
+        assert {part["name"] for part in record["parts"]} == {part["name"] for part in kept["parts"]}
+
     def test_turns_users_and_models_that_are_kept(self, cli: Cli, tmp_path: Path) -> None:
         data, out = write_rows(tmp_path / "d.jsonl", 700, users=220, turns=2), tmp_path / "run"
         ended = cli(*TRAINED, "--data", data, "--engine", "inline", "--out", out, "--keep-models", "--allow-near")
@@ -201,6 +221,7 @@ class TestBadInput:
                                ("head:encoder=none", "'head' with these options"))),
         (("--recipe", "gone.yaml"), "cannot read the recipe"),
         (("--recipe", "transformer:base=./gone"), "there is no folder './gone'"),
+        (("--seeds", "2", "--frontier"), "--frontier is about one training, and --seeds 2 trains several"),
         (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "--planted holds '0'"),
         (("--planted", "two"), "--planted holds 'two'; expected whole numbers from 1"),
         (("--sizes", "a=many"), "--sizes holds 'a=many'"),
@@ -241,7 +262,7 @@ class TestBadInput:
         def broken(*_: object) -> None:
             raise ValueError(MARK)
 
-        monkeypatch.setattr("discreet.audit.experiments.membership.experiment.assign", broken)
+        monkeypatch.setattr("discreet.audit.experiments.membership.training.assign", broken)
         more = ("--store", tmp_path / "store") if kept else ()
         ended = cli(*TRAINED, "--data", data, "--engine", "inline", *more)
         assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

@@ -17,6 +17,7 @@ from discreet.inputs.duplicates import (
     first_seen,
     merged_groups,
     near_clusters,
+    nearest_duplicates,
     without_duplicates,
 )
 from discreet.inputs.texts import LabelledText
@@ -208,3 +209,21 @@ def test_what_is_kept_one_by_one_is_apart(texts: list[list[str]]) -> None:
         if near.add(str(number), text):
             kept.append(text)
     assert len(set(near_clusters(kept).tolist())) == len(kept)
+
+
+def test_the_nearest_duplicate_is_the_most_similar_near_text() -> None:
+    """Against all pairs; itself and texts that are not near do not count."""
+    rng = np.random.default_rng(4)
+    base = [" ".join(rng.choice(list("abcdefghij"), 40)) for _ in range(12)]
+    texts = [*base, *(f"{text} and more" for text in base[:4]), base[0].upper(), "?!", "..."]
+    asked = np.arange(len(texts))
+    folded = [text.casefold().split() for text in texts]
+    runs = [{" ".join(words[at:at + 5]) for at in range(max(1, len(words) - 4))} for words in folded]
+    slow = []
+    for one in asked:
+        alike = [len(runs[one] & other) / len(runs[one] | other) for other in runs]
+        alike[one] = 0.0
+        slow.append(int(np.argmax(alike)) if max(alike) >= 0.8 else -1)
+    assert nearest_duplicates(texts, asked).tolist() == slow
+    assert slow[0] == 16
+    assert slow[5] == -1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ from discreet.cli.options import (
 from discreet.cli.output import PageOutput, end, provenance
 from discreet.core.design import ASSIGNED, Design, shown_design
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import KeyedHash, progress
+from discreet.core.files import KeyedHash, progress, write_atomic
 
 FRONTIER: dict[str, Any] = {"strengths": {"sigma": [0.5, 1.0, 2.0], "decimals": [2.0, 1.0]}, "queries": (1, 16, 256),
                             "draws": 5}
@@ -69,6 +69,19 @@ class Audit:
         self.excluded()
         if self.attacks is not None:
             names_of("--attacks", self.attacks, list(lib.attack.attacks))
+
+    def options(self) -> dict[str, Any]:
+        """The options of `audit_membership` that do not depend on where scores come from."""
+        return {"tolerance_auc": self.tolerance_auc, "tolerance_part": self.tolerance_part,
+                "exclude_parts": self.excluded(), "base_rates": self.rates(), "permutations": self.permutations,
+                "bootstraps": self.bootstraps, "seed": self.seed,
+                "attacks": None if self.attacks is None else names_of("--attacks", self.attacks)}
+
+    def alone(self) -> str | None:
+        """The option that was given and is about a single training, if any."""
+        given = {"--embeddings": self.embeddings is not None, "--frontier": self.frontier,
+                 "--show-text": self.show_text}
+        return next((name for name, is_given in given.items() if is_given), None)
 
     def rates(self) -> tuple[float, ...]:
         """The base rates."""
@@ -117,6 +130,8 @@ class Training:
         "F", "JSON Lines, CSV or Parquet with id, text (or turns) and label; group, category and structure if there.")]
     sizes: Annotated[str | None, option(
         "a=N,…", "Examples of each set (a, b, val, cal, eval, neutral, control); by default as in the paper.")] = None
+    seeds: Annotated[int, option(
+        "N", "Retrainings on the same sets, from --seed on; with two or more the verdict is on the recipe.", min=1)] = 1
     shadows: Annotated[int, option("K", "References trained on random sets, for LiRA and RMIA.")] = 0
     planted: Annotated[str, option(
         "N,N,…", "Repetitions of the records planted as a positive control; 'none' leaves them out.")] = "1,4,16"
@@ -231,6 +246,9 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
     audit.check()
+    if training.seeds > 1 and (alone := audit.alone()):
+        raise UsageError(f"{alone} is about one training, and --seeds {training.seeds} trains several; expected one of "
+                         "both")
     mismatched = training.mismatched
     experiment = lib.membership_experiments.MembershipExperiment(
         lib.engine.DataFile.of(training.data), training.recipe, audit.seed, training.sizes_by_set(), training.shadows,
@@ -240,11 +258,37 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
     experiment.tasks()
     # Training is long, and goes on in its run folder where it was stopped.
     run = output.open_run()
-    with execution.trained([experiment], output.out, quiet=output.quiet) as (trained,):
-        table = trained.table(reference="neutral" if mismatched is None else "mismatched")
-        further = {"training": trained.training()}
-    _audit(table, training.data, ASSIGNED, audit, output, texts=trained.texts(), further=further, run=run,
-           keep=True)
+    experiments = [replace(experiment, training_seed=audit.seed + number) for number in range(training.seeds)]
+    with execution.trained(experiments, output.out, quiet=output.quiet) as trained:
+        tables = [one.table(reference="neutral" if mismatched is None else "mismatched") for one in trained]
+        said = [one.training() for one in trained]
+    texts = trained[0].texts()
+    if len(tables) > 1:
+        _audit_recipe(tables, said, texts, training.data, audit, output, run)
+    else:
+        _audit(tables[0], training.data, ASSIGNED, audit, output, texts=texts, further={"training": said[0]}, run=run,
+               keep=True)
+
+
+def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapping[str, Any]],
+                  texts: Mapping[str, str], source: Path, audit: Audit, output: PageOutput,
+                  run: lib.runs.Run | None) -> None:
+    """Audit each retraining, keep its record, page and scores in a folder of its own, and judge the recipe."""
+    known, audits = provenance(source, finished=True), dict[int, discreet.MembershipAudit]()
+    for scored, said in zip(progress(tables, len(tables), quiet=output.quiet, label="audits"), trained, strict=True):
+        table, left_out = scored.without_split_groups()
+        lib.check.check_enough(table, source, left_out)
+        lib.parts.check_excluded(table, audit.excluded())
+        audits[said["seed"]] = done = discreet.audit_membership(
+            table, design=ASSIGNED, texts=texts, provenance={**known, "split_groups_left_out": left_out},
+            **audit.options())
+        if run is not None:
+            folder = done.save(run.path / f"seed-{said['seed']}")
+            lib.write.write_scores(table, folder / "scores.parquet")
+    found = lib.recipe.audit_recipe(audits, known)
+    output.finish_with_page({**found.record, "training": trained[0]}, run,
+                            {"n": found.provenance["examples"], "verdict": found.verdict})
+    end(found.verdict)
 
 
 def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Audit, output: PageOutput, *,
@@ -267,12 +311,8 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
     lib.parts.check_excluded(table, audit.excluded())
     vectors = None if audit.embeddings is None else _vectors(audit.embeddings, table)
     run = run or output.open_run()
-    done = discreet.audit_membership(
-        table, design=design, tolerance_auc=audit.tolerance_auc, tolerance_part=audit.tolerance_part,
-        exclude_parts=audit.excluded(), base_rates=audit.rates(), texts=found, permutations=audit.permutations,
-        bootstraps=audit.bootstraps, seed=audit.seed,
-        attacks=None if audit.attacks is None else names_of("--attacks", audit.attacks),
-        provenance={**known, "split_groups_left_out": left_out})
+    done = discreet.audit_membership(table, design=design, texts=found, **audit.options(),
+                                     provenance={**known, "split_groups_left_out": left_out})
     record: dict[str, Any] = {**done.record, **(further or {})}
     target = done.decisive.target
     if audit.frontier:
@@ -283,6 +323,8 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
         record["embedding"] = lib.embedding.embedding_record(
             vectors, table, table.index(target), lib.random.default_rng(audit.seed),
             representation=f"the vectors of {audit.embeddings.name}", permutations=audit.permutations)
+    if run is not None:
+        write_atomic(run.path / "records.csv", done.records_csv())
     if run is not None and keep:
         lib.write.write_scores(table, run.path / "scores.parquet")
     shown = lib.embedding.boundary_records(table, found) if audit.show_text and found is not None else ()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.audit.experiments import runner
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
-    from discreet.audit.membership import attack, embedding, parts
+    from discreet.audit.membership import attack, embedding, parts, recipe
     from discreet.audit.membership import audit as membership_audit
     from discreet.audit.scores import check, table, write
     from discreet.audit.scores.adapters import build
@@ -66,6 +66,7 @@ HOMES = {
     "leaks": "discreet.synth.leaks",
     "ledger": "discreet.synth.ledger", "membership_audit": "discreet.audit.membership.audit",
     "membership_experiments": "discreet.audit.experiments.membership", "parts": "discreet.audit.membership.parts",
+    "recipe": "discreet.audit.membership.recipe",
     "people": "discreet.guard.population.people", "plan": "discreet.synth.plan",
     "points": "discreet.guard.density.points", "population_fit": "discreet.guard.population.fit",
     "population_private": "discreet.guard.population.private", "population_table": "discreet.guard.population.table",

@@ -10,6 +10,7 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,12 +129,38 @@ def near_clusters(texts: Sequence[str]) -> IntArray:
     signatures = datasketch.MinHash.generator(sets, num_perm=BANDS * BAND_ROWS, seed=0)
     for number, (one, signature) in enumerate(zip(sets, signatures, strict=True)):
         for other in index.query(signature):
-            shared = len(one & sets[other])
-            if shared / (len(one) + len(sets[other]) - shared) >= AT_LEAST:
+            if _jaccard(one, sets[other]) >= AT_LEAST:
                 joined.append((other, number))
         index.insert(number, signature, check_duplication=False)
     pairs = np.array(joined, dtype=np.int64).reshape(-1, 2)
     return first_seen(_components(pairs[:, 0], pairs[:, 1], len(distinct))[same].tolist())
+
+
+def nearest_duplicates(texts: Sequence[str], asked: IntArray) -> IntArray:
+    """The place of the most similar other text for each of the places `asked` (k,), -1 where none is near.
+
+    Near is as in `near_clusters`, Unicode-normalised and case-folded; of equally similar texts the first counts.
+    MissingExtraError without datasketch.
+    """
+    datasketch = _datasketch()
+    folded = [unicodedata.normalize("NFKC", text).casefold() for text in texts]
+    sets = [_shingles(tuple(WORD.findall(text)) or (text,)) for text in folded]
+    signatures = list(datasketch.MinHash.generator(sets, num_perm=BANDS * BAND_ROWS, seed=0))
+    index = datasketch.MinHashLSH(num_perm=BANDS * BAND_ROWS, params=(BANDS, BAND_ROWS))
+    for number, signature in enumerate(signatures):
+        index.insert(number, signature, check_duplication=False)
+    found = np.full(asked.size, -1, dtype=np.int64)
+    for place, one in enumerate(asked.tolist()):
+        others = sorted(set(index.query(signatures[one])) - {one})
+        near = {other: _jaccard(sets[one], sets[other]) for other in others}
+        if near and max(near.values()) >= AT_LEAST:
+            found[place] = max(near, key=lambda other: near[other])
+    return found
+
+
+def _jaccard(one: AbstractSet[Any], other: AbstractSet[Any]) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
 
 
 class NearDuplicates:
@@ -168,8 +195,7 @@ class NearDuplicates:
         (signature,) = self._datasketch.MinHash.generator([shingles], num_perm=BANDS * BAND_ROWS, seed=0)
         mine = frozenset(map(zlib.crc32, shingles))
         for other in self._index.query(signature):
-            shared = len(mine & self._sets[other])
-            if shared / (len(mine) + len(self._sets[other]) - shared) >= self.at_least:
+            if _jaccard(mine, self._sets[other]) >= self.at_least:
                 return False
         self._index.insert(key, signature)
         self._sets[key] = mine

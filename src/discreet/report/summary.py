@@ -25,7 +25,8 @@ Record: TypeAlias = Mapping[str, Any]
 Cells: TypeAlias = tuple[str, ...]
 
 KINDS: Mapping[str, str] = {
-    "audit labels": "labels:summary", "audit membership": "membership:summary", "benchmark": "benchmark:summary",
+    "audit labels": "labels:summary", "audit membership": "membership:summary",
+    "audit recipe": "recipe:summary", "benchmark": "benchmark:summary",
     "defend-frontier": "frontier:summary", "plan labels": "labels:plan_summary",
     "check-table": "commands:table_summary", "certificate": "commands:certificate_summary",
     "seal": "commands:seal_summary", "guard evaluate": "commands:evaluation_summary",

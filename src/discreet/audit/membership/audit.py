@@ -26,6 +26,7 @@ from discreet.audit.membership.controls import (
 )
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.parts import PartFinding, check_excluded, covered_parts, part_findings
+from discreet.audit.membership.record_risk import RecordRisk, record_risk, records_csv
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
 from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
@@ -33,6 +34,7 @@ from discreet.audit.scores.load import load_scores
 from discreet.audit.scores.table import ReferenceKind, ScoreTable
 from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError, meant
+from discreet.core.files import write_atomic
 from discreet.core.records import Estimate, plain
 from discreet.core.types import BoolArray, FloatArray
 from discreet.stats import RocCore, auroc_estimate
@@ -53,7 +55,8 @@ class TargetAudit(Part):
     `epsilon_lower` and the same of the control model: `control_group_auc`, `control_epsilon_lower`; `control_states`
     says what each control shows (`discreet.audit.membership.verdict.control_states`); `named` is what the
     strongest attack over all records names, `gains` what naming by the primary endpoint is worth at each base rate;
-    `parts` is what the primary endpoint finds in each part of the data, all records first; `utility` is that of
+    `parts` is what the primary endpoint finds in each part of the data, all records first; `records` is the risk of
+    each member, None without a primary endpoint; `utility` is that of
     `discreet.audit.membership.utility.utility_of`, `curves` are ROC curves of the global rows.
     """
 
@@ -69,6 +72,7 @@ class TargetAudit(Part):
     control_states: Mapping[str, ControlState]
     named: tuple[Named, ...]
     gains: tuple[Gain, ...]
+    records: RecordRisk | None
     utility: Mapping[str, Any]
     claims: Claims
     curves: tuple[Mapping[str, Any], ...]
@@ -111,8 +115,23 @@ class MembershipAudit(Audit):
         decisive = self.decisive.to_json()
         return {"verdict": self.verdict, "decisive": decisive["target"], "design": self.design, **{
                     name: decisive[name] for name in ("reasons", "reason_codes", "claims", "primary", "parts",
-                                                      "controls", "control_states", "named", "gains", "utility")},
+                                                      "controls", "control_states", "named", "gains", "records",
+                                                      "utility")},
                 "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
+
+
+    def records_csv(self) -> str:
+        """The risk of each member of each target as CSV; no text of a record."""
+        return records_csv((one.target, one.records) for one in self.targets if one.records is not None)
+
+    def save(self, folder: Path | str) -> Path:
+        """Write `result.json`, `records.csv` and `report.html` to `folder`, made where there is none, and return it.
+
+        Without the extra "report" there is no page: `discreet report` makes it later.
+        """
+        folder = Audit.save(self, folder)
+        write_atomic(folder / "records.csv", self.records_csv())
+        return folder
 
 
 class AuditOptions(TypedDict, total=False):
@@ -222,7 +241,7 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     if asked.permutations:
         rows = with_permutations(rows, judged, selector, units, draws[2], permutations=asked.permutations)
     whole = [one for one in judged if one.spec.whole]
-    primary, own, planted, parts = None, None, tuple[PlantedLeak, ...](), tuple[PartFinding, ...]()
+    primary, own, records, planted, parts = None, None, None, tuple[PlantedLeak, ...](), tuple[PartFinding, ...]()
     bound = Estimate.unresolved("neither a reference ratio nor a loss could be computed", unit=units.name)
     controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=asked.texts, features=asked.features,
                                        units=units)}
@@ -234,6 +253,8 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
         parts = part_findings(covered_parts(own, table, selector, asked.exclude_parts), units, asked.tolerance,
                               asked.tolerance_part, asked.n_targets)
         planted = tuple(planted_leaks(table, sets, chosen, bound, units))
+        records = record_risk(own, [one for one in whole if one.spec.nonmembers == "clean"], table, units, asked.design,
+                              controls["blind_auc"], asked.tolerance, asked.texts)
         controls |= {"control_auc": primary.control_auc, "detectable_auc": detectable_estimate(bound),
                      **_meaning(own, sets, units, asked, draws[4])}
     named = named_members(whole, units)
@@ -248,7 +269,8 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
         tested=any(row.null_p.resolved and not row.spec.oracle for row in rows))
     return TargetAudit(
         table.models[target].name, judgement, primary, parts, tuple(rows), planted, controls, states,
-        named, () if own is None else gains(own, named, asked.base_rates, units), utility_of(table, sets, units),
+        named, () if own is None else gains(own, named, asked.base_rates, units), records,
+        utility_of(table, sets, units),
         claims_of(table, sets, asked.design, texts=asked.texts is not None or asked.features is not None),
         tuple(roc_of(one) for one in whole if one.scores.target is not None and 0 < one.truth.sum() < one.truth.size))
 

@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discreet.serve.doors import blocks
 from discreet.serve.doors.chat import Json
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.items import format_of
-from discreet.serve.doors.proxy import Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.proxy import Known, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, CallerOf
@@ -34,10 +34,9 @@ KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_e
 """Anthropic's types of errors by status."""
 
 
-class Ask(BaseModel):
+class Ask(Known):
     """A request for a message. The model gets what chat completions have a field for; `discreet` stays here."""
 
-    model_config = ConfigDict(extra="forbid")
     model: str = Field(max_length=200)
     max_tokens: int
     messages: list[Object] = Field(min_length=1)

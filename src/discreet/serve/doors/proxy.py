@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from discreet.core.records import Answer
 from discreet.inputs.messages import TooDeepError, asked_of, strings_of
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
 
 CONVERSATION = "x-discreet-conversation"
 """The header that names the conversation of a completion: what its earlier answers told counts too."""
+
+
+class Known(BaseModel):
+    """A request of which every field is known. One that is null says nothing, and is left out whatever its name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        return {name: one for name, one in given.items() if one is not None} if isinstance(given, dict) else given
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discreet.serve.doors import items
 from discreet.serve.doors.chat import Json
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
-from discreet.serve.doors.proxy import Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.proxy import Known, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, CallerOf
@@ -31,10 +31,9 @@ CALLS = {"function_call": ("arguments", "function_call_arguments"),
          "custom_tool_call": ("input", "custom_tool_call_input")}
 
 
-class Ask(BaseModel):
+class Ask(Known):
     """A request for a response. The model gets what chat completions have a field for; `discreet` stays here."""
 
-    model_config = ConfigDict(extra="forbid")
     model: str = Field(max_length=200)
     input: str | Annotated[list[Object], Field(min_length=1)]
     instructions: str | None = None

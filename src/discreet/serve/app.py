@@ -104,8 +104,9 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
     for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), tickets.router(gate),
                  presidio.router(gate)):
         app.include_router(door)
-    for one in () if upstream is None else (responses, messages, completions):
-        app.include_router(one.router(gate, upstream))
+    if upstream is not None:
+        for one in (messages,) if upstream.kind == "anthropic" else (responses, messages, completions):
+            app.include_router(one.router(gate, upstream))
     if gate.queue is not None:
         from discreet.serve.console.routes import Console
 

@@ -1,5 +1,5 @@
-"""Other people's clients, unchanged, at the doors beside chat, streamed and not: OpenAI's and Anthropic's own, and those
-of LangChain, LlamaIndex and Vercel."""
+"""Other people's clients, unchanged, at the doors beside chat, streamed and not: OpenAI's and Anthropic's own, and
+those of LangChain, LlamaIndex and Vercel."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def langchain() -> Command:
 
 def llamaindex() -> Command:
     # LlamaIndex's newest does not work with Anthropic's client of 1 and 2.
-    python = environment("llamaindex-models", "llama-index-llms-openai>=0.8,<0.9", "llama-index-llms-anthropic>=0.12,<0.13",
-                         "anthropic<1")
+    python = environment("llamaindex-models", "llama-index-llms-openai>=0.8,<0.9",
+                         "llama-index-llms-anthropic>=0.12,<0.13", "anthropic<1")
     return [python, HERE / "real_llamaindex.py"], {}
 
 

@@ -129,7 +129,7 @@ async def _proxied(gate: Gate, upstream: Upstream, body: TextCompletion, caller:
 
 async def _embedded(upstream: Upstream, body: Embedding) -> Response:
     given = body.model_dump(exclude_unset=True)
-    return JSONResponse(await upstream.embed(given, lambda found: _embeddings(found, body.model)))
+    return JSONResponse(await upstream.numbers("embeddings", given, lambda found: _embeddings(found, body.model)))
 
 
 def _embeddings(found: Json, model: str) -> Json:

@@ -96,7 +96,8 @@ class Chat(Protocol):
 
 
 def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
-    """`/v1/moderations`, and `/v1/chat/completions` where there is an upstream; each also behind `/guards/{guard}`."""
+    """`/v1/moderations`, `/v1/models` where there is an upstream, and `/v1/chat/completions` where it has these; each
+    also behind `/guards/{guard}`."""
     routes = APIRouter(tags=["openai"])
 
     @routes.post("/v1/moderations", responses=answers_of(404))
@@ -118,6 +119,9 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
     async def models(caller: CallerOf) -> Models:
         """The names of the models behind the proxy, as the upstream lists them; nothing else of the list is passed."""
         return Models(data=[Model(id=name) for name in await upstream.models()])
+
+    if upstream.kind == "anthropic":
+        return routes
 
     @routes.post("/v1/chat/completions", responses=statuses, response_model=None)
     async def completions(body: Annotated[Completion, Body()], caller: CallerOf, request: Request,

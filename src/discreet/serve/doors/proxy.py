@@ -70,6 +70,23 @@ class Protocol:
         """The answer of the upstream as a chat completion. Raises MalformedError."""
         return found
 
+    def tools(self, body: Json) -> Iterator[Any]:
+        """The names of the tools that a request declares."""
+        tools = [tool.get(tool.get("type", "function"), {}) for tool in body.get("tools") or ()]
+        for one in (*tools, *(body.get("functions") or ())):
+            yield one.get("name") if isinstance(one, dict) else None
+
+    def cleaned(self, found: Json, tools: frozenset[str], model: str, most: int) -> Json:
+        """The answer as a chat completion with what may pass, of at most so many choices. Raises MalformedError."""
+        read = self.read(found)
+        if isinstance(choices := read.get("choices"), list) and len(choices) > most:
+            raise chat.MalformedError("too_many_choices")
+        return chat.cleaned(read, tools, model)
+
+    def again(self, body: Json, words: str) -> Json:
+        """The request with `words` before its messages, where an answer is asked for again."""
+        return {**body, "messages": [{"role": "system", "content": words}, *body["messages"]]}
+
     def whole(self, reply: Reply) -> Json:
         """The answer of a request without a stream. Raises MalformedError where it cannot be written."""
         return reply.completion
@@ -150,18 +167,13 @@ class Proxied:
                 conversation=self.conversation, user=self.user)
             if outcome.action != "block" or not left:
                 break
-            body = {**body, "messages": [{"role": "system", "content": given.again}, *self.body["messages"]]}
+            body = self.protocol.again(self.body, given.again)
         return await self._reply(completion, outcome)
 
     def _cleaned(self, found: Json) -> Json:
-        tools = [tool.get(tool.get("type", "function"), {}) for tool in self.body.get("tools") or ()]
-        names = [one.get("name") for one in (*tools, *(self.body.get("functions") or ())) if isinstance(one, dict)]
+        names = frozenset(name for name in self.protocol.tools(self.body) if isinstance(name, str))
         try:
-            read = self.protocol.read(found)
-            if isinstance(choices := read.get("choices"), list) and len(choices) > self.gate.settings.limits.texts:
-                raise chat.MalformedError("too_many_choices")
-            cleaned = chat.cleaned(read, frozenset(name for name in names if isinstance(name, str)),
-                                   str(self.body["model"]))
+            cleaned = self.protocol.cleaned(found, names, str(self.body["model"]), self.gate.settings.limits.texts)
             self.protocol.whole(Reply(cleaned, {}))  # What cannot be written is known before it is judged.
         except chat.MalformedError as error:
             raise self.upstream.counted(malformed(str(error))) from None

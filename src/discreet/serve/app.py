@@ -85,6 +85,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
     # FastAPI's own spans and log records quote paths, queries and errors, which may hold what a client wrote.
     app = FastAPI(title="discreet", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
+                  generate_unique_id_function=lambda route: route.name,
                   telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
                   responses={status: {"model": Error, "description": STATUSES[status]}
                              for status in (400, 405, 408, 413, 429, 500)})

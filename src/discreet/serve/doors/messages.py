@@ -20,7 +20,7 @@ from discreet.serve.doors.chat import Json, MalformedError, as_number
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.items import format_of
-from discreet.serve.doors.proxy import Known, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, CallerOf
@@ -170,14 +170,15 @@ def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/messages`, also behind `/guards/{guard}`."""
     routes = APIRouter(tags=["anthropic"])
     statuses = answers_of(404, 502, 504)
+    answered = {**statuses, **ANSWERED}
 
-    @routes.post("/v1/messages", responses=statuses, response_model=None)
+    @routes.post("/v1/messages", responses=answered, response_model=None)
     async def messages(body: Annotated[Ask, Body()], caller: CallerOf, request: Request, words: WordsHeader = None,
                        user: UserHeader = None) -> Response:
         """Ask the model; the message is judged by the guard of the key, of `model`, or the default."""
         return await _answered(gate, upstream, caller, body, None, request, words, user)
 
-    @routes.post("/guards/{guard}/v1/messages", responses=statuses, response_model=None)
+    @routes.post("/guards/{guard}/v1/messages", responses=answered, response_model=None)
     async def messages_by(guard: Name, body: Annotated[Ask, Body()], caller: CallerOf, request: Request,
                           words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model; the message is judged by a guard."""

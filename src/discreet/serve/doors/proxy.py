@@ -37,6 +37,16 @@ CONVERSATION = "x-discreet-conversation"
 """The header that names the conversation of a completion: what its earlier answers told counts too."""
 
 
+ANSWERED: dict[int | str, dict[str, Any]] = {200: {
+    "description": "The answer in the protocol of the client; as server-sent events where `stream` is true.",
+    "headers": {f"x-discreet-{name}": {"schema": {"type": "string"}, "description": said} for name, said in (
+        ("action", "What became of the answer."), ("code", "The reason code."),
+        ("ticket", "The ticket of an answer that waits for a reviewer."))},
+    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": True}},
+                "text/event-stream": {"schema": {"type": "string"}}}}}
+"""What the document of the API says of an answer; its fields are those of the client's protocol."""
+
+
 class Known(BaseModel):
     """A request of which every field is known. One that is null says nothing, and is left out whatever its name."""
 

@@ -16,7 +16,8 @@ from tests.serve.doors.upstream import Model, completion
 OPEN = ("/", "/health/live", "/health/ready")
 CHAT = [{"role": "user", "content": "Who is it?"}]
 BODIES: dict[str, Any] = {
-    "/v1/check": {"text": SAFE}, "/v1/moderations": {"input": SAFE}, "/analyze": {"text": SAFE},
+    "/v1/check": {"text": SAFE}, "/v1/appeals": {"text": UNDECIDED}, "/v1/moderations": {"input": SAFE},
+    "/analyze": {"text": SAFE},
     "/request": {"body": {"messages": CHAT}}, "/response": {"body": {"choices": [{"message": CHAT[0]}]}},
     "/v1/chat/completions": {"model": "m", "messages": CHAT}, "/v1/responses": {"model": "m", "input": "Who?"},
     "/v1/messages": {"model": "m", "max_tokens": 9, "messages": CHAT},

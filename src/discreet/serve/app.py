@@ -18,13 +18,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet import __version__
 from discreet.core.records import Estimate
 from discreet.serve.admission import Admission
-from discreet.serve.doors import agentgateway, check, completions, messages, openai, presidio, responses, tickets
+from discreet.serve.doors import (
+    agentgateway,
+    appeals,
+    check,
+    completions,
+    messages,
+    openai,
+    presidio,
+    responses,
+    tickets,
+)
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
 from discreet.serve.keys import CALLER, Keyring
 from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
 from discreet.serve.settings import Settings
+from discreet.serve.shadow import counted
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
 from discreet.serve.workers import Workers
 
@@ -102,8 +113,8 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[str(one) for one in settings.trusted_proxies])
     add_health(app, gate)
-    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), tickets.router(gate),
-                 presidio.router(gate)):
+    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), appeals.router(gate),
+                 tickets.router(gate), presidio.router(gate)):
         app.include_router(door)
     if upstream is not None:
         for one in (messages,) if upstream.kind == "anthropic" else (responses, messages, completions):
@@ -117,6 +128,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
             provider = Provider(settings.oidc, gate.queue.audit_key)
         app.mount("/console", Console(gate.queue, keyring, workers.judge, provider=provider, load=lambda: _load(gate),
+                                      observed=lambda: counted(gate.telemetry.metrics),
                                       note=telemetry.event).app())
     return app
 

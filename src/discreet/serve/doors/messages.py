@@ -126,7 +126,8 @@ class Native(Messages):
 
     def whole(self, reply: Reply) -> Json:
         """The message with the blocks that came, unless something else goes out in its place."""
-        return super().whole(reply) | reply.completion["choices"][0]["message"].get("native", {})
+        own: Json = reply.completion["choices"][0]["message"].get("native", {})
+        return super().whole(reply) | own
 
 
 def error_of(error: RefusedError) -> Json:

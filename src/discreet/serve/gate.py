@@ -23,7 +23,7 @@ from discreet.serve.limits import Rate, RefusedError
 from discreet.serve.outcome import Act, Outcome, worst_of
 from discreet.serve.redacting import CODES, Redacted, redacted
 from discreet.serve.settings import Settings
-from discreet.serve.shadow import EVENT, facts_of
+from discreet.serve.shadow import EVENT, facts_of, labels_of
 from discreet.serve.telemetry import Telemetry
 from discreet.serve.workers import Workers
 
@@ -113,8 +113,9 @@ class Gate:
                 # One that waits for a reviewer may go out, and is remembered as if it had.
                 remembered.told = turns[-1].shown if outcome.action in ("pass", "redact", "pending") else turns[0].held
             self._count(asked, outcome, observes, time.perf_counter() - started)
-            if observes and would != "pass" and worst is not None:
-                await self._would_withhold(asked, answers[judgements.index(worst)], worst)
+            if observes and would != "pass":
+                of = None if worst is None else answers[judgements.index(worst)]
+                await self._would_withhold(asked, outcome, of, worst)
             if span is not None:
                 span.set_attributes({"discreet.action": outcome.action, "discreet.code": code})
         return outcome
@@ -150,9 +151,38 @@ class Gate:
             self.telemetry.metrics.restated.labels(asked.guard).inc(restated)
         return judgements
 
-    async def _would_withhold(self, asked: Asked, answer: Answer, judgement: Judgement) -> None:
-        """Write down why enforcing would withhold what goes out together: the judgement that decides."""
-        facts = await asyncio.to_thread(facts_of, answer, judgement)
+    async def appeal(self, caller: Caller, guard: str, answers: Sequence[Answer],
+                     payload: Mapping[str, Any]) -> Outcome:
+        """Judge answers alone, and put what is not safe into the review queue: the caller says that the flag is wrong.
+
+        "pending" with a ticket, whether the guard enforces or observes; "pass" where there is no flag, "failed" where
+        there is no judgement. RefusedError: 404 without a queue, 503 where it cannot be reached.
+        """
+        if self.queue is None:
+            raise RefusedError(404, "no_queue", "there is no review queue here; see docs/serve.md")
+        asked = Asked(caller, guard, "appeals", uuid4().hex)
+        self.rate.add(caller.id, sum(map(units_of, answers)) - 1)
+        judgements = tuple(await asyncio.gather(*(self._judge(asked, one) for one in answers)))
+        code, worst = worst_of(judgements)
+        if code in ("ok", "privacy/not_judged"):
+            action: Act = "pass" if code == "ok" else "failed"
+            return Outcome(action, code, judgements, would=action)
+        ticket = await self._open(caller, guard, code, answers, judgements, worst, payload, appeal=True)
+        if ticket is None:
+            raise RefusedError(503, "queue", "the review queue cannot be reached; come again", {"Retry-After": "5"})
+        self.telemetry.metrics.appeals.labels(guard, code).inc()
+        self.telemetry.event("appeal", {"request": asked.request, "caller": caller.id, "guard": guard, "code": code,
+                                        "ticket": ticket})
+        return Outcome("pending", code, judgements, ticket, "pending")
+
+    async def _would_withhold(self, asked: Asked, outcome: Outcome, answer: Answer | None, worst: Judgement | None
+                              ) -> None:
+        """Count and write down why enforcing would withhold what goes out together: the judgement that decides."""
+        facts = None if answer is None or worst is None else await asyncio.to_thread(facts_of, answer, worst)
+        self.telemetry.metrics.would_hold.labels(
+            asked.guard, outcome.policy, outcome.code, outcome.would, *labels_of(facts)).inc()
+        if facts is None:  # There was nothing to judge.
+            return
         self.telemetry.event(EVENT, {"request": asked.request, "caller": asked.caller.id, "guard": asked.guard,
                                      "door": asked.door, **facts})
 
@@ -183,7 +213,7 @@ class Gate:
 
     async def _open(self, caller: Caller, guard: str, code: Code, answers: Sequence[Answer],
                     judgements: Sequence[Judgement], worst: Judgement | None,
-                    payload: Mapping[str, Any]) -> str | None:
+                    payload: Mapping[str, Any], *, appeal: bool = False) -> str | None:
         """The id of a new ticket; None where the queue cannot be reached, and the answer is blocked."""
         findings = [{"answer": number, **asdict(one)} for number, judgement in enumerate(judgements)
                     for one in judgement.findings]
@@ -197,7 +227,7 @@ class Gate:
                 tell_s=self.settings.hold_s + TELL_S,
                 user_words="\n\n".join(own),
                 verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
-                findings=findings, payload=payload)
+                findings=findings, payload=payload, appeal=appeal)
         except Exception as error:
             # Whatever the database or the disk says, the answer does not pass, and the service goes on.
             self.queue_failed("open", error)
@@ -230,9 +260,7 @@ class Gate:
         metrics.decisions.labels(asked.guard, asked.door, outcome.action, outcome.code).inc()
         metrics.key_decisions.labels(asked.caller.id, asked.guard, outcome.action).inc()
         if observes:
-            metrics.observed.labels(outcome.policy).inc()
-            if outcome.would != "pass":
-                metrics.would_hold.labels(outcome.policy, outcome.code, outcome.would).inc()
+            metrics.observed.labels(asked.guard, outcome.policy).inc()
         self.telemetry.event("decision", {
             "request": asked.request, "caller": asked.caller.id, "guard": asked.guard, "door": asked.door,
             "action": outcome.action, "code": outcome.code, "would": outcome.would, "observes": observes,

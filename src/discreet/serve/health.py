@@ -91,7 +91,8 @@ def add_health(app: FastAPI, gate: Gate) -> None:
         """The process answers."""
         return Health(ready=True)
 
-    @app.get("/health/ready", tags=["health"], responses={503: {"model": Health, "description": "Not ready."}})
+    @app.get("/health/ready", tags=["health"], response_model=Health,
+             responses={503: {"model": Health, "description": "Not ready."}})
     def ready() -> JSONResponse:
         """Every worker has loaded every guard and judged its warm-up as expected; keys can be read, and the queue can
         be written."""
@@ -102,7 +103,8 @@ def add_health(app: FastAPI, gate: Gate) -> None:
         status: {"model": Error, "description": STATUSES[status]} for status in (401, 403, 429)}
 
     @app.get("/metrics", tags=["operator"], response_class=Response,
-             responses={**refusals, 200: {"content": {"text/plain": {}}, "description": "Prometheus metrics."}})
+             responses={**refusals, 200: {"content": {"text/plain": {"schema": {"type": "string"}}},
+                                         "description": "Prometheus metrics."}})
     def metrics(caller: Annotated[Caller, Depends(allowed("operator"))]) -> Response:
         """Counts and timings as Prometheus reads them."""
         return Response(gate.telemetry.metrics.page(), media_type="text/plain; version=0.0.4")

@@ -101,9 +101,12 @@ class Limits(_Part):
 
 
 class Upstream(_Part):
-    """The model behind the proxy: an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1."""
+    """The model behind the proxy: an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1, or Anthropic's,
+    https://api.anthropic.com/v1."""
 
     url: HttpUrl
+    kind: Literal["openai", "anthropic"] = Field("openai", description="Whose protocol it speaks. Anthropic's serves "
+                                                                       "/v1/messages and no other completions.")
     key: SecretStr | None = Field(None, description="Sent upstream; a caller's own key never is.")
     timeout_s: float = Field(300, gt=0)
     response_bytes: int = Field(16_000_000, ge=1_000, description="Bytes of one answer; a longer one is an error.")

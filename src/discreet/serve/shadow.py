@@ -18,6 +18,7 @@ from discreet.core.files import why
 from discreet.core.records import Answer
 from discreet.guard.judgement import Judgement
 from discreet.guard.text.provenance import request_of
+from discreet.serve.telemetry import Metrics
 
 EVENT = "would_withhold"
 _CONSENT = "user"
@@ -35,6 +36,13 @@ def facts_of(answer: Answer, judgement: Judgement) -> dict[str, Any]:
             "kinds": [] if cause is None else list(cause.kinds), "attributes": 0 if cause is None else cause.attributes,
             "needed": cause and cause.needed,
             "origins": [{"origin": origin, "how": how, "n": n} for (origin, how), n in sorted(parts.items())]}
+
+
+def labels_of(facts: Mapping[str, Any] | None) -> tuple[str, str, str]:
+    """The cause, kinds and `declared` of facts as labels of a metric; of none where there was nothing to judge."""
+    if facts is None:
+        return "failed", "", "yes"
+    return str(facts["cause"]), ",".join(facts["kinds"]), "no" if nothing_declared(facts["origins"]) else "yes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +114,40 @@ def summarise(events: Iterable[Mapping[str, Any]], where: object = "the log") ->
             elif event["event"] == EVENT:
                 guard = str(event["guard"])
                 withheld[guard] += 1
-                undeclared[guard] += _nothing_declared(event["origins"])
+                undeclared[guard] += nothing_declared(event["origins"])
                 causes[guard, str(event["cause"]), tuple(map(str, event["kinds"]))] += 1
     except (KeyError, TypeError, AttributeError):
         raise InputError(f"{where} holds an event without its fields; expected the log_file of a service of this "
                          "release") from None
     if not decided:
         raise InputError(f"{where} holds no observed request; expected the log_file of 'discreet serve --shadow'")
+    return _summary(decided, withheld, undeclared, causes)
+
+
+def counted(metrics: Metrics) -> Summary:
+    """The same of the counts of a service, since it started; without guards where nothing was observed."""
+    decided: Counter[str] = Counter()
+    withheld: Counter[str] = Counter()
+    undeclared: Counter[str] = Counter()
+    causes: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+    for labels, n in metrics.counts("discreet_observed_total"):
+        decided[labels["guard"]] += n
+    for labels, n in metrics.counts("discreet_would_hold_total"):
+        guard = labels["guard"]
+        withheld[guard] += n
+        undeclared[guard] += n * (labels["declared"] == "no")
+        causes[guard, labels["cause"], tuple(filter(None, labels["kinds"].split(",")))] += n
+    return _summary(decided, withheld, undeclared, causes)
+
+
+def _summary(decided: Counter[str], withheld: Counter[str], undeclared: Counter[str],
+             causes: Counter[tuple[str, str, tuple[str, ...]]]) -> Summary:
     rows = tuple(Row(guard, cause, kinds, n, n / max(decided[guard], n)) for (guard, cause, kinds), n in sorted(
         causes.items(), key=lambda one: (one[0][0], -one[1], one[0])))
     return Summary(decided, withheld, undeclared, rows)
 
 
-def _nothing_declared(origins: Iterable[Mapping[str, Any]]) -> bool:
+def nothing_declared(origins: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a user message was undeclared, and no words of the request are the user's own."""
     found = list(origins)
     return any(one["how"] == _UNDECLARED for one in found) and all(one["origin"] != _CONSENT for one in found)

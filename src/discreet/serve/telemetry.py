@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import traceback
+from collections import Counter as Counts
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -47,11 +48,14 @@ class Metrics:
         self.key_seconds = Counter("discreet_key_judge_seconds", "Seconds of workers by the name of the key.",
                                    ("key",), registry=registry)
         self.would_hold = Counter(
-            "discreet_would_hold", "Observed decisions that enforce would hold, by policy, reason code and action.",
-            ("policy", "code", "action"), registry=registry)
+            "discreet_would_hold", "Observed decisions that enforce would hold: by cause, kinds of attributes, and "
+            "whether words of the user were known or nothing was declared.",
+            ("guard", "policy", "code", "action", "cause", "kinds", "declared"), registry=registry)
+        self.appeals = Counter("discreet_appeals", "Flags that callers call wrong, and that went to review.",
+                               ("guard", "code"), registry=registry)
         self.restated = Counter("discreet_restated", "Answers held because they restate one that was withheld.",
                                 ("guard",), registry=registry)
-        self.observed = Counter("discreet_observed", "Observed decisions, held or not.", ("policy",),
+        self.observed = Counter("discreet_observed", "Observed decisions, held or not.", ("guard", "policy"),
                                 registry=registry)
         self.judged = Histogram("discreet_judge_seconds", "Seconds from an answer's arrival to its judgement.",
                                 ("guard",), buckets=SECONDS, registry=registry)
@@ -71,7 +75,7 @@ class Metrics:
         MultiProcessCollector(found, path=str(self._shared))  # type: ignore[no-untyped-call]
         return found
 
-    def _counts(self, name: str) -> Iterator[tuple[dict[str, str], int]]:
+    def counts(self, name: str) -> Iterator[tuple[dict[str, str], int]]:
         """The labels and counts of one metric."""
         return ((sample.labels, int(sample.value)) for family in self._gathered().collect()
                 for sample in family.samples if sample.name == name)
@@ -83,7 +87,7 @@ class Metrics:
     def decided(self) -> dict[str, tuple[int, int]]:
         """By guard: how many decisions there were, and how many of them "undecided"."""
         found: dict[str, tuple[int, int]] = {}
-        for labels, more in self._counts("discreet_decisions_total"):
+        for labels, more in self.counts("discreet_decisions_total"):
             n, undecided = found.get(labels["guard"], (0, 0))
             found[labels["guard"]] = n + more, undecided + more * (labels["code"] == "privacy/undecided")
         return found
@@ -91,11 +95,13 @@ class Metrics:
     def observations(self) -> list[dict[str, Any]]:
         """By policy: how many decisions were observed, and how many enforce would hold, by code and action."""
         found: dict[str, dict[str, Any]] = defaultdict(lambda: {"observed": 0, "would_hold": []})
-        for labels, count in self._counts("discreet_observed_total"):
+        held: Counts[tuple[str, str, str]] = Counts()
+        for labels, count in self.counts("discreet_observed_total"):
             found[labels["policy"]]["observed"] += count
-        for labels, count in self._counts("discreet_would_hold_total"):
-            found[labels["policy"]]["would_hold"].append(
-                {"code": labels["code"], "action": labels["action"], "count": count})
+        for labels, count in self.counts("discreet_would_hold_total"):
+            held[labels["policy"], labels["code"], labels["action"]] += count
+        for (policy, code, action), count in held.items():
+            found[policy]["would_hold"].append({"code": code, "action": action, "count": count})
         return [{"policy": policy, **found[policy]} for policy in sorted(found)]
 
 

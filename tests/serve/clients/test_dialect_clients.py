@@ -1,39 +1,72 @@
-"""OpenAI's and Anthropic's own clients, unchanged, at the doors beside chat."""
+"""Other people's clients, unchanged, at the doors beside chat, streamed and not: OpenAI's and Anthropic's own, and
+those of LangChain, LlamaIndex and Vercel."""
 
 from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.serve.clients.conftest import Proxy
 from tests.serve.clients.test_openai_client import CLEAN
 from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED
-from tests.serve.integrations.environments import environment
+from tests.serve.integrations.environments import environment, packages
 
 pytestmark = [pytest.mark.services, pytest.mark.enable_socket]
+HERE = Path(__file__).parent
 ENDS = {"responses": ("completed", "incomplete"), "completions": ("stop", "content_filter"),
         "messages": ("end_turn", "refusal")}
+UNIFIED = {"responses": ("stop", "content-filter"), "messages": ("stop", "content-filter")}
+"""How an answer ends in the words of Vercel's SDK."""
+Command = tuple[Sequence[str | Path], dict[str, str]]
 
 
-def test_unchanged_clients(proxy: Proxy) -> None:
+def dialects() -> Command:
     python = environment("dialects", "openai>=3.54,<4", "anthropic>=2.12,<3")
-    rows = [(door, question, stream) for door in ENDS for question in ("safe", "person", "undecided")
+    return [python, HERE / "real_dialects.py"], {}
+
+
+def langchain() -> Command:
+    python = environment("langchain-models", "langchain-openai>=1.7,<2", "langchain-anthropic>=1.7,<2")
+    return [python, HERE / "real_langchain.py"], {}
+
+
+def llamaindex() -> Command:
+    # LlamaIndex's newest does not work with Anthropic's client of 1 and 2.
+    python = environment("llamaindex-models", "llama-index-llms-openai>=0.8,<0.9",
+                         "llama-index-llms-anthropic>=0.12,<0.13", "anthropic<1")
+    return [python, HERE / "real_llamaindex.py"], {}
+
+
+def vercel() -> Command:
+    folder = packages("vercel", "ai@7.0.173", "@ai-sdk/openai@4.0.118", "@ai-sdk/anthropic@4.0.105")
+    return ["node", HERE / "real_vercel.mjs"], {"CLIENT_PACKAGES": str(folder), "NODE_NO_WARNINGS": "1"}
+
+
+@pytest.mark.parametrize(("client", "ends"), [(dialects, ENDS), (langchain, ENDS), (llamaindex, ENDS),
+                                              (vercel, UNIFIED)])
+def test_unchanged_clients(proxy: Proxy, client: Callable[[], Command], ends: dict[str, tuple[str, str]]) -> None:
+    doors = [door for door in ends if client is dialects or door != "completions"]
+    rows = [(door, question, stream) for door in doors for question in ("safe", "person", "undecided")
             for stream in (False, True)]
-    rows += [("responses", "cut", True), ("messages", "cut", True), ("embeddings", "person", False)]
+    rows += [("responses", "cut", True), ("messages", "cut", True)]
+    rows += [("embeddings", "person", False)] if client is dialects else []
     asked = "".join(json.dumps({"url": proxy.served.url, "key": proxy.tokens["caller"], "door": door,
                                 "question": question, "stream": stream}) + "\n" for door, question, stream in rows)
-    ended = subprocess.run([python, Path(__file__).parent / "real_dialects.py"], env=CLEAN, text=True, input=asked,
-                           stdout=subprocess.PIPE, check=True)
+    command, more = client()
+    ended = subprocess.run(command, env={**CLEAN, **more}, text=True, input=asked, stdout=subprocess.PIPE, check=True)
     for (door, question, _), line in zip(rows, ended.stdout.splitlines(), strict=True):
-        heard = json.loads(line)
+        heard: dict[str, Any] = json.loads(line)
         if door == "embeddings":
             assert heard["text"] == [0.5, 1.0]
         elif question == "cut":
             assert "upstream_malformed" in heard["error"] or heard["status"] == 502
         else:
-            assert heard["end"] == ENDS[door][question != "safe"]
+            # LlamaIndex does not hand on how a stream ended, or a response.
+            assert heard["end"] == ends[door][question != "safe"] or (client is llamaindex and heard["end"] is None)
             said = {"safe": SAFE, "person": "withheld", "undecided": "waits for review"}[question]
             assert (heard["text"] == said) if question == "safe" else said in heard["text"]
         assert not any(word in line for word in ("litigator", "Omaha", UNDECIDED))

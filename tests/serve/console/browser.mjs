@@ -352,6 +352,10 @@ for (const [name, options] of Object.entries({
     await page.goto(`${base}/statistics`);
     await accessible(page);
     await picture(page, `${name}-statistics`);
+    await page.goto(`${base}/observed`);
+    assert.equal(await page.locator("table tbody tr").count(), 2);
+    await accessible(page);
+    await picture(page, `${name}-observed`);
     const operator = await signedIn("otto", options);
     await operator.goto(`${base}/audit`);
     await accessible(operator);

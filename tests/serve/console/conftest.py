@@ -20,12 +20,18 @@ from discreet.guard.judgement import Judgement
 from discreet.serve.console.routes import Console
 from discreet.serve.keys import Keyring, add_key
 from discreet.serve.queue.tickets import Queue
+from discreet.serve.shadow import Row, Summary
 
 LITIGATOR = "The patient is a 52-year-old litigator from Omaha with two children."
 UNDECIDED = "Metformin senkt den Blutzucker und wird zu den Mahlzeiten eingenommen."
 PART = "senkt den Blutzucker"
 """Of UNDECIDED, in one piece on a page."""
 QUESTION = "Whom did the clinic see? MARKER-4410"
+
+
+OBSERVED = Summary({"medical": 1240}, {"medical": 96}, {"medical": 31}, (
+    Row("medical", "cluster", ("age", "occupation", "place"), 84, 84 / 1240),
+    Row("medical", "language", (), 12, 12 / 1240)))
 
 
 class Clock:
@@ -88,6 +94,7 @@ class Desk:
         self.load: list[dict[str, Any]] = []
         self.noted: list[tuple[str, dict[str, Any]]] = []
         console = Console(self.queue, Keyring(self.file, None), self.judge, load=lambda: self.load, clock=self.clock,
+                          observed=lambda: OBSERVED,
                           note=lambda event, facts: self.noted.append((event, dict(facts))))
         self.console = console.app()
         self.app = Starlette(routes=[Mount("/console", self.console)])

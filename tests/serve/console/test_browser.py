@@ -24,13 +24,12 @@ from starlette.routing import Mount, Route
 from tests.serve.conftest import InProcess
 from tests.serve.console.conftest import LITIGATOR, UNDECIDED, Desk
 from tests.serve.doors.upstream import Model
+from tests.serve.integrations.environments import packages
 
 from discreet.guard import Guard
 from discreet.serve.app import create_app
 from discreet.serve.settings import Settings
 
-ROOT = Path(__file__).parents[3]
-PACKAGES = ROOT / ".benchenv" / "browser"
 NPM = ("playwright-core@1.65.1", "axe-core@4.14.1")
 LONG = (
     "Our patient, a 52-year-old litigator, was admitted to the clinic in Omaha last week with migraine.\n\n"
@@ -125,18 +124,8 @@ def service(tmp_path: Path) -> Iterator[tuple[str, Desk]]:
     thread.join()
 
 
-@pytest.fixture(scope="session")
-def packages() -> Path:
-    """Where npm put the packages."""
-    if not all((PACKAGES / "node_modules" / name.split("@")[0]).is_dir() for name in NPM):
-        PACKAGES.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["npm", "install", "--prefix", str(PACKAGES), "--no-save", "--ignore-scripts", "--no-audit",
-                        "--no-fund", *NPM], check=True, timeout=300)
-    return PACKAGES
-
-
 @pytest.mark.services
-def test_in_a_browser(service: tuple[str, Desk], packages: Path) -> None:
+def test_in_a_browser(service: tuple[str, Desk]) -> None:
     address, desk = service
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     assert chromium is not None, "there is no chromium; expected one on the path"
@@ -144,6 +133,6 @@ def test_in_a_browser(service: tuple[str, Desk], packages: Path) -> None:
         ["node", "--test", "--test-concurrency=1", *os.environ.get("CONSOLE_TESTS", "").split(),
          str(Path(__file__).with_name("browser.mjs"))], capture_output=True, text=True, timeout=1800, check=False,
         env={**os.environ, "CONSOLE_URL": address, "CONSOLE_KEYS": json.dumps(desk.keys), "CHROMIUM": chromium,
-             "CONSOLE_PACKAGES": str(packages)})
+             "CONSOLE_PACKAGES": str(packages("browser", *NPM))})
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
     assert "# fail 0" in done.stdout or "ℹ fail 0" in done.stdout

@@ -247,6 +247,22 @@ def test_what_the_model_cannot_be_asked_is_refused(proxy: Proxy, path: str, more
     assert model.asked == []
 
 
+@pytest.mark.parametrize(("path", "more"), [
+    ("/v1/responses", {"previous_response_id": None, "conversation": None, "user": None}),
+    ("/v1/messages", {"mcp_servers": None, "container": None})])
+def test_a_field_that_is_null_says_nothing(proxy: Proxy, path: str, more: dict[str, Any]) -> None:  # noqa: F811
+    service, model = proxy(SAFE)
+    assert service.ask(path, {**DOORS[path], **more}).status_code == 200
+    assert not set(more) & set(model.asked[0])
+
+
+def test_text_alone_is_sent_as_a_string(proxy: Proxy) -> None:  # noqa: F811
+    service, model = proxy(SAFE)
+    service.ask("/v1/responses", {"model": "tiny", "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "Who is it?"}]}]})
+    assert model.asked[0]["messages"] == [{"role": "user", "content": "Who is it?"}]
+
+
 @pytest.mark.parametrize("path", DOORS)
 def test_whose_words(proxy: Proxy, path: str) -> None:  # noqa: F811
     mine = "I am a 52-year-old litigator from Omaha. May I apply?"

@@ -27,6 +27,18 @@ def environment(name: str, *requirements: str) -> Path:
     return python
 
 
+def packages(name: str, *wanted: str) -> Path:
+    """A folder with packages of npm (`NAME@VERSION`), made once. Fails where it cannot be."""
+    folder = HOME / name
+    stamp = folder / ".installed"
+    if not stamp.exists() or stamp.read_text() != " ".join(wanted):
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["npm", "install", "--prefix", folder, "--no-save", "--ignore-scripts", "--no-audit",
+                        "--no-fund", "--loglevel", "error", *wanted], check=True, timeout=300)
+        stamp.write_text(" ".join(wanted))
+    return folder
+
+
 def passed_in(extra: str, file: str, least: int) -> None:
     """Run the tests of a file in the environment of an extra; at least `least` must pass, and none be skipped."""
     python = environment(extra, "pytest", "--editable", f"{ROOT}[{extra}]")

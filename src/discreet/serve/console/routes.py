@@ -29,10 +29,11 @@ from discreet.serve.console.pages import render
 from discreet.serve.console.review import Judge, Review, Told, number_of
 from discreet.serve.console.session import Guarded, Session
 from discreet.serve.console.sign_in import Note, SignIn, base_of
-from discreet.serve.console.statistics import audit_rows, reviewing
+from discreet.serve.console.statistics import audit_rows, observing, reviewing
 from discreet.serve.keys import LOCAL, Keyring
 from discreet.serve.limits import RefusedError
 from discreet.serve.queue.tickets import Queue
+from discreet.serve.shadow import Summary
 
 Handler: TypeAlias = Callable[..., Awaitable[Response]]
 
@@ -43,7 +44,7 @@ SHOWN = 50
 DAYS = 30
 """Days that statistics look back."""
 PAGES = (("queue", "Queue", ("reviewer", "operator")), ("statistics", "Statistics", ("reviewer", "operator")),
-         ("audit", "Audit", ("operator",)))
+         ("observed", "Observed", ("reviewer", "operator")), ("audit", "Audit", ("operator",)))
 NOTICES = {"reservation": "Your reservation ended, because nothing happened on the page. The ticket is free again.",
            "left": "The ticket is free again."}
 """What the list says of the page that led to it, by the word in its address."""
@@ -64,6 +65,8 @@ class Console:
     load : callable
         Rows `{guard, point, judged, undecided, share, expected}` that compare the share of undecided answers with the
         one that calibration expects; may be none.
+    observed : callable
+        What guards that observe would withhold if they enforced, as counted since the start.
     note : callable
         Writes an event and its facts into the log: who signed in and out, and who tried.
     clock : callable
@@ -72,9 +75,10 @@ class Console:
 
     def __init__(self, queue: Queue, keyring: Keyring | None, judge: Judge, *, provider: Provider | None = None,
                  load: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
+                 observed: Callable[[], Summary] = lambda: Summary({}, {}, {}, ()),
                  note: Note = lambda event, facts: None,
                  clock: Callable[[], float] = time.time) -> None:
-        self._queue, self._load, self._clock = queue, load, clock
+        self._queue, self._load, self._observed, self._clock = queue, load, observed, clock
         self._signing = SignIn(self, queue.database, keyring, provider, note, clock)
         self._review = Review(queue, judge, clock)
 
@@ -92,7 +96,8 @@ class Console:
             self._page("/tickets/{ticket}/undo", self._undo, review, form=True),
             self._page("/tickets/{ticket}/leave", self._leave, review, form=True),
             self._page("/tickets/{ticket}/heartbeat", self._heartbeat, review, form=True),
-            self._page("/statistics", self._statistics, both), self._page("/audit", self._audit, ("operator",)),
+            self._page("/statistics", self._statistics, both), self._page("/observed", self._observing, both),
+            self._page("/audit", self._audit, ("operator",)),
         ]))
 
     # Who is signed in
@@ -238,6 +243,10 @@ class Console:
         found = await run_in_threadpool(reviewing, self._queue.database, self._clock() - DAYS * 86_400,
                                         session.caller.guards)
         return self.html(request, session, "statistics", page="statistics", found=found, days=DAYS)
+
+    async def _observing(self, request: Request, session: Session) -> Response:
+        found = observing(await run_in_threadpool(self._observed), session.caller.may_use)
+        return self.html(request, session, "observed", page="observed", found=found)
 
     async def _audit(self, request: Request, session: Session) -> Response:
         ticket = request.query_params.get("ticket", "").strip()

@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from discreet.core.records import Estimate
 from discreet.serve.queue.tables import Database, audit, tickets
+from discreet.serve.shadow import Row, Summary
 from discreet.stats import kappa_estimate, rate_estimate
 
 RELEASES = ("release", "release_edited")
@@ -38,14 +39,15 @@ class Reviewing:
     """Statistics of the tickets that were opened since a moment.
 
     `released` is the share of decided tickets that were released. `overruled` is that share of tickets that the guard
-    had flagged: there the reviewer decided against it. `second` is how often the second reviewer released what the
-    first had proposed to release. `rechecked` is how often a blind second decision, release or block, was the first
-    one, and `kappa` that agreement beyond chance.
+    had flagged: there the reviewer decided against it. `appealed` is that share of those whose caller had called the
+    flag wrong. `second` is how often the second reviewer released what the first had proposed to release. `rechecked`
+    is how often a blind second decision, release or block, was the first one, and `kappa` that agreement beyond chance.
     """
 
     decisions: int
     released: Estimate
     overruled: Estimate
+    appealed: Estimate
     second: Estimate
     rechecked: Estimate
     kappa: Estimate
@@ -57,7 +59,7 @@ def reviewing(database: Database, since: float, guards: Sequence[str] | None = N
     """The statistics of tickets opened from `since` on, in seconds since 1970, of some guards or all."""
     c = tickets.c
     wanted = select(c.id, c.guard, c.code, c.status, c.opened, c.decision, c.decision_code, c.final_at, c.first_by,
-                    c.decided_by).where(c.opened >= since)
+                    c.decided_by, c.figures).where(c.opened >= since)
     if guards is not None:
         wanted = wanted.where(c.guard.in_(guards))
     looked = select(audit.c.ticket, audit.c.action).join(tickets, c.id == audit.c.ticket).where(
@@ -77,6 +79,7 @@ def reviewing(database: Database, since: float, guards: Sequence[str] | None = N
     return Reviewing(
         len(final), _share([released(row) for row in final], "decisions"),
         _share([released(row) for row in flagged], "decided flags"),
+        _share([released(row) for row in final if row["figures"].get("appeal")], "decided appeals"),
         _share([released(row) for row in seconded], "second decisions"),
         _share([first == second for first, second in pairs], "blind re-checks"), _kappa(pairs),
         _groups(rows, released), [(action, code, n) for (action, code), n in reasons.most_common()])
@@ -104,6 +107,29 @@ def _groups(rows: Sequence[Mapping[str, Any]], released: Callable[[Mapping[str, 
             sum(row["status"] == "expired" for row in of), sum(row["status"] in ("pending", "decided") for row in of),
             _share([released(row) for row in final], "decisions"), median(times) if times else None))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Observing:
+    """What a guard that observes would withhold: shares of its requests, `undeclared` of the withheld, and causes."""
+
+    guard: str
+    requests: int
+    withheld: Estimate
+    undeclared: Estimate
+    rows: Sequence[Row]
+
+
+def observing(found: Summary, may_use: Callable[[str], bool]) -> list[Observing]:
+    """The guards of a summary that somebody may use, with intervals."""
+    return [Observing(guard, n, _of(found.withheld.get(guard, 0), n, "requests"),
+                      _of(found.undeclared.get(guard, 0), found.withheld.get(guard, 0), "withheld requests"),
+                      [row for row in found.rows if row.guard == guard])
+            for guard, n in sorted(found.decided.items()) if may_use(guard)]
+
+
+def _of(hits: int, n: int, of: str) -> Estimate:
+    return rate_estimate(hits, n, unit="request", of=of, method="wilson")
 
 
 def audit_rows(database: Database, ticket: str | None, guards: Sequence[str] | None, before: int | None,

@@ -139,15 +139,20 @@ def content_of(message: Json, *, thoughts: bool) -> list[Json]:
     for call in message.get("tool_calls", ()):
         function = call.get("function") or {"name": call["custom"]["name"], "arguments": ""}
         found.append({"type": "tool_use", "id": call["id"], "name": function["name"],
-                      "input": _object(function["arguments"])})
+                      "input": object_of(function["arguments"])})
     return found
 
 
-def _object(arguments: str) -> Json:
+def object_of(arguments: str) -> Json:
+    """The object that arguments of a call are. Raises MalformedError where they are none, or none that JSON can say."""
     try:
-        found = json.loads(arguments or "{}")
+        found = json.loads(arguments or "{}", parse_constant=_refused)
     except (ValueError, RecursionError):
         raise MalformedError("arguments") from None
     if not isinstance(found, dict):
         raise MalformedError("arguments")
     return found
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(constant)

@@ -21,7 +21,7 @@ from discreet.serve.outcome import Outcome, details
 Json = dict[str, Any]
 FINISHED: dict[str, tuple[str, ...]] = {
     "stop": ("eos", "eos_token", "stop_token", "stop_sequence", "end_turn", "complete", "completed", "done"),
-    "length": ("max_tokens", "max_length", "max_new_tokens", "model_length", "limit"),
+    "length": ("max_tokens", "max_length", "max_new_tokens", "model_length", "limit", "model_context_window_exceeded"),
     "tool_calls": ("tool_use", "tool_call"), "content_filter": ("safety", "refusal"), "function_call": ()}
 """OpenAI's reasons why an answer ended, and what other servers call them."""
 CATEGORIES = ("privacy/direct", "privacy/contextual", "privacy/verbatim", "privacy/undecided", "privacy/not_judged")
@@ -29,7 +29,7 @@ REASONING = ("reasoning", "reasoning_content")
 """Two names of one thing: vLLM's newer and older."""
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens", "audio_tokens", "text_tokens",
           "image_tokens", "reasoning_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
-          "prompt_cache_hit_tokens", "prompt_cache_miss_tokens")
+          "prompt_cache_hit_tokens", "prompt_cache_miss_tokens", "cache_creation_tokens")
 TIERS = ("auto", "default", "flex", "scale", "priority", "standard")
 _SUFFIX = re.compile(r"(?:-[0-9]{3,8}|-[0-9]{4}-[0-9]{2}-[0-9]{2})?")
 """What an upstream may add to the name of the model that was asked for: a version or a date."""
@@ -81,10 +81,10 @@ def _choice(given: Json, number: int, tools: frozenset[str]) -> Json:
     finish = _finish_reason(given.get("finish_reason"))
     said = as_object(given.get("message"))
     message: Json = {"role": "assistant", "content": content_of(said.get("content")),
-                     "refusal": _text(said.get("refusal"))}
+                     "refusal": as_text(said.get("refusal"))}
     for name in REASONING:
         if said.get(name) is not None:
-            message[name] = _text(said[name])
+            message[name] = as_text(said[name])
     if said.get("annotations"):
         message["annotations"] = [_annotation(one) for one in as_list(said["annotations"])]
     if said.get("tool_calls"):
@@ -94,7 +94,7 @@ def _choice(given: Json, number: int, tools: frozenset[str]) -> Json:
     if said.get("audio"):  # What was spoken cannot be held against its transcript, so only the transcript passes.
         spoken = as_object(said["audio"])
         message["audio"] = {"id": "audio", "data": "", "expires_at": 0,
-                            "transcript": _text(spoken.get("transcript")) or ""}
+                            "transcript": as_text(spoken.get("transcript")) or ""}
     return {"index": number, "message": message, "finish_reason": finish,
             "logprobs": _logprobs(given.get("logprobs"), message)}
 
@@ -102,20 +102,20 @@ def _choice(given: Json, number: int, tools: frozenset[str]) -> Json:
 def content_of(given: Any) -> Any:
     """The content of a message: a string, or parts of text and refusals."""
     if not isinstance(given, list):
-        return _text(given)
+        return as_text(given)
     parts = []
     for part in map(as_object, given):
         kind = part.get("type")
         if kind not in ("text", "refusal"):
             raise MalformedError("content_part")
-        parts.append({"type": kind, kind: _text(part.get(kind)) or ""})
+        parts.append({"type": kind, kind: as_text(part.get(kind)) or ""})
     return parts
 
 
 def _annotation(given: Any) -> Json:
     one = as_object(as_object(given).get("url_citation"))
     return {"type": "url_citation", "url_citation": {
-        **{name: _text(one.get(name)) or "" for name in ("url", "title")},
+        **{name: as_text(one.get(name)) or "" for name in ("url", "title")},
         **{name: as_number(one.get(name)) or 0 for name in ("start_index", "end_index")}}}
 
 
@@ -124,7 +124,7 @@ def _tool_call(given: Json, tools: frozenset[str]) -> Json:
         custom = as_object(given.get("custom"))
         name = _tool(custom, tools)
         return {"id": _call_id(given.get("id"), name), "type": "custom",
-                "custom": {"name": name, "input": _text(custom.get("input")) or ""}}
+                "custom": {"name": name, "input": as_text(custom.get("input")) or ""}}
     function = _function(as_object(given.get("function")), tools)
     return {"id": _call_id(given.get("id"), function["name"]), "type": "function", "function": function}
 
@@ -140,7 +140,7 @@ def _function(given: Json, tools: frozenset[str]) -> Json:
     arguments = given.get("arguments")
     if isinstance(arguments, dict):  # Some servers send the object itself.
         arguments = json.dumps(arguments, ensure_ascii=False)
-    return {"name": _tool(given, tools), "arguments": _text(arguments) or ""}
+    return {"name": _tool(given, tools), "arguments": as_text(arguments) or ""}
 
 
 def _tool(given: Json, tools: frozenset[str]) -> str:
@@ -178,7 +178,7 @@ def texts_of(choice: Json) -> list[str]:
     calls = [call.get("function") or call["custom"] for call in message.get("tool_calls", ())]
     calls += [message["function_call"]] if "function_call" in message else []
     parts += [readable(call["arguments"]) if "arguments" in call else call["input"] for call in calls]
-    parts.append(message.get("audio", {}).get("transcript"))
+    parts += [message.get("audio", {}).get("transcript"), *message.get("cited", ())]
     return [part for part in parts if part]
 
 
@@ -282,7 +282,7 @@ def as_list(given: Any) -> list[Any]:
     return given
 
 
-def _text(given: Any) -> str | None:
+def as_text(given: Any) -> str | None:
     """A string or none; halves of a surrogate pair, which a stream may cut apart, are joined or replaced."""
     if given is not None and not isinstance(given, str):
         raise MalformedError("type")

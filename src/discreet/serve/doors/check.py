@@ -11,7 +11,7 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.core.records import Asker, Code, Origin, Turn
+from discreet.core.records import Answer, Asker, Code, Origin, Turn
 from discreet.serve.doors.declared import ASKER, Declaration, Passage, UserHeader, asked, end_user
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
@@ -30,7 +30,7 @@ class CheckedTurn(BaseModel):
                                                     "role decides. It only withdraws consent.")
 
 
-class Check(BaseModel):
+class Judged(BaseModel):
     """Texts to judge: one answer, or several that go out together. `model` finds the guard where the path names none.
 
     What users say of themselves, or of somebody whom they bring, is no leak: `user_words` declares what the user typed,
@@ -45,10 +45,15 @@ class Check(BaseModel):
     question: str | None = Field(None, description="The last user message as the model got it.")
     conversation: list[CheckedTurn] = []
     sources: list[str | Passage] = []
+    model: str | None = Field(None, max_length=200)
+
+
+class Check(Judged):
+    """What to judge, for whom, and whether a reviewer is asked."""
+
     conversation_id: str | None = Field(None, min_length=1, max_length=200, description="What earlier answers of this "
                                         "conversation told counts too; one of the key's own.")
     user: str | None = Field(None, description="The end user: facts that were withheld from them are remembered.")
-    model: str | None = Field(None, max_length=200)
     review: bool = Field(False, description="Open a ticket where the guard is undecided and there is a queue.")
 
 
@@ -91,6 +96,18 @@ def router(gate: Gate) -> APIRouter:
 
 async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user: str | None,
                  asked_by: Request) -> JSONResponse:
+    guard, request, answers = asked_for(gate, caller, body, path)
+    texts = [one.answer for one in answers]
+    payload = {"texts": texts} if body.review else None
+    outcome = await gate.decide(caller, guard, answers, payload=payload, redactable={"texts": texts}, door="check",
+                                conversation=body.conversation_id, user=end_user(user, body.user))
+    if outcome.ticket is not None:
+        await gate.told(outcome.ticket, gone=await asked_by.is_disconnected())
+    return answer_of(request, guard, caller, outcome)
+
+
+def asked_for(gate: Gate, caller: Caller, body: Judged, path: str | None) -> tuple[str, str, list[Answer]]:
+    """The guard, an id of the request, and the answers to judge. Raises RefusedError for what is over the limits."""
     guard = gate.route(caller, body.model, path)
     texts = [body.text] if isinstance(body.text, str) else body.text
     limits = gate.settings.limits
@@ -103,12 +120,7 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user
     if (longest := max(map(length_of, answers))) > limits.text_chars:
         raise RefusedError(413, "too_long", f"{longest:,} characters with question, sources and conversation; "
                            f"expected at most {limits.text_chars:,}")
-    payload = {"texts": texts} if body.review else None
-    outcome = await gate.decide(caller, guard, answers, payload=payload, redactable={"texts": texts}, door="check",
-                                conversation=body.conversation_id, user=end_user(user, body.user))
-    if outcome.ticket is not None:
-        await gate.told(outcome.ticket, gone=await asked_by.is_disconnected())
-    return answer_of(request, guard, caller, outcome)
+    return guard, request, answers
 
 
 def answer_of(request: str, guard: str, caller: Caller, outcome: Outcome) -> JSONResponse:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.serve.doors.chat import Json, MalformedError, as_list, as_number, as_object
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
-from discreet.serve.doors.proxy import Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.proxy import ANSWERED, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import CallerOf
@@ -44,6 +44,23 @@ class Embedding(BaseModel):
     dimensions: int | None = None
     encoding_format: Literal["float", "base64"] | None = None
     user: str | None = None
+
+
+class Vector(BaseModel):
+    """The vector of one input: numbers, or the base64 of 32-bit floats."""
+
+    object: Literal["embedding"]
+    index: int
+    embedding: str | list[float]
+
+
+class Embeddings(BaseModel):
+    """Vectors, and how many tokens they took."""
+
+    object: Literal["list"]
+    model: str
+    usage: dict[str, int]
+    data: list[Vector]
 
 
 class Text(Protocol):
@@ -88,25 +105,26 @@ def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/completions` and `/v1/embeddings`; the first also behind `/guards/{guard}`."""
     routes = APIRouter(tags=["openai"])
     statuses = answers_of(404, 502, 504)
+    answered = {**statuses, **ANSWERED}
 
-    @routes.post("/v1/completions", responses=statuses, response_model=None)
+    @routes.post("/v1/completions", responses=answered, response_model=None)
     async def completions(body: Annotated[TextCompletion, Body()], caller: CallerOf, request: Request,
                           words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model to continue a text; it is judged by the guard of the key, of `model`, or the default."""
         return await _proxied(gate, upstream, body, caller, None, request, words, user)
 
-    @routes.post("/guards/{guard}/v1/completions", responses=statuses, response_model=None)
+    @routes.post("/guards/{guard}/v1/completions", responses=answered, response_model=None)
     async def completions_by(guard: Name, body: Annotated[TextCompletion, Body()], caller: CallerOf, request: Request,
                              words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model to continue a text; the answer is judged by a guard."""
         return await _proxied(gate, upstream, body, caller, guard, request, words, user)
 
-    @routes.post("/v1/embeddings", responses=statuses, response_model=None)
+    @routes.post("/v1/embeddings", responses=statuses, response_model=Embeddings)
     async def embeddings(body: Annotated[Embedding, Body()], caller: CallerOf) -> Response:
         """Ask the model for embeddings. Nothing is judged: the answer is numbers, and the rest of it is dropped."""
         return await _embedded(upstream, body)
 
-    @routes.post("/guards/{guard}/v1/embeddings", responses=statuses, response_model=None)
+    @routes.post("/guards/{guard}/v1/embeddings", responses=statuses, response_model=Embeddings)
     async def embeddings_by(guard: Name, body: Annotated[Embedding, Body()], caller: CallerOf) -> Response:
         """The same for clients whose base address names a guard; it has nothing to judge."""
         gate.route(caller, body.model, guard)
@@ -129,7 +147,7 @@ async def _proxied(gate: Gate, upstream: Upstream, body: TextCompletion, caller:
 
 async def _embedded(upstream: Upstream, body: Embedding) -> Response:
     given = body.model_dump(exclude_unset=True)
-    return JSONResponse(await upstream.embed(given, lambda found: _embeddings(found, body.model)))
+    return JSONResponse(await upstream.numbers("embeddings", given, lambda found: _embeddings(found, body.model)))
 
 
 def _embeddings(found: Json, model: str) -> Json:

@@ -44,7 +44,8 @@ def _message(item: Json) -> Json:
         raise unsupported("a message of this role", "user, assistant, system or developer")
     if role == "assistant":
         return {"role": role, "content": text_of(content)}
-    return {"role": role, "content": content if isinstance(content, str) else list(_parts(content))}
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(_parts(content))
+    return {"role": role, "content": parts[0]["text"] if [one["type"] for one in parts] == ["text"] else parts}
 
 
 def _parts(content: Any) -> Iterator[Json]:

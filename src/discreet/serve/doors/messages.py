@@ -1,25 +1,26 @@
-"""Anthropic's `/v1/messages`, in front of a model that answers chat completions.
+"""Anthropic's `/v1/messages`, in front of Anthropic's own endpoint, or of a model that answers chat completions.
 
-A request says everything that the model gets. What a chat completion has no place for is refused (files by their id,
-tools that the provider runs, citations), or left out where it changes no word of an answer (caches, signatures).
+A request says everything that the model gets. What is not whole (files by their id) and tools that the provider runs
+are refused. So is, in front of chat completions, what these have no place for (citations); what changes no word of an
+answer (caches, signatures) is left out there.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from discreet.serve.doors import blocks
-from discreet.serve.doors.chat import Json
+from discreet.serve.doors import blocks, native
+from discreet.serve.doors.chat import Json, MalformedError, as_number
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.items import format_of
-from discreet.serve.doors.proxy import Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, CallerOf
@@ -34,30 +35,39 @@ KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_e
 """Anthropic's types of errors by status."""
 
 
-class Ask(BaseModel):
-    """A request for a message. The model gets what chat completions have a field for; `discreet` stays here."""
+class Counted(Known):
+    """A prompt, whose tokens can be counted."""
 
-    model_config = ConfigDict(extra="forbid")
     model: str = Field(max_length=200)
-    max_tokens: int
     messages: list[Object] = Field(min_length=1)
     system: str | list[Object] | None = None
     tools: list[Object] | None = Field(None, description="Tools of the client: name, description and input_schema.")
     tool_choice: Object | None = None
-    stop_sequences: list[str] | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    stream: bool | None = None
-    metadata: Object | None = None
     thinking: Object | None = Field(None, description="Unless it is disabled, what the model reasons is judged and "
                                                       "passed as a block.")
     output_config: Object | None = None
-    discreet: Declaration | None = None
-    # What changes no word that is judged, or is about what is not kept.
-    top_k: int | None = None
     cache_control: Object | None = None
-    service_tier: str | None = None
     context_management: Object | None = None
+
+
+class Ask(Counted):
+    """A request for a message. The model gets what it has a field for; `discreet` stays here."""
+
+    max_tokens: int
+    stop_sequences: list[str] | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stream: bool | None = None
+    metadata: Object | None = None
+    service_tier: str | None = None
+    discreet: Declaration | None = None
+
+
+class Tokens(BaseModel):
+    """The length of a prompt."""
+
+    input_tokens: int
 
 
 class Messages(Protocol):
@@ -72,12 +82,14 @@ class Messages(Protocol):
         """The message. Raises MalformedError where it has no place for what the model said."""
         given = reply.completion
         choice, usage = given["choices"][0], given.get("usage", {})
+        about = usage.get("prompt_tokens_details", {})
+        read, written = about.get("cached_tokens", 0), about.get("cache_creation_tokens", 0)
         return {"id": given["id"].replace("chatcmpl-", "msg_"), "type": "message", "role": "assistant",
                 "model": given["model"], "content": blocks.content_of(choice["message"], thoughts=self._thoughts),
                 "stop_reason": STOPPED[choice["finish_reason"]], "stop_sequence": None,
-                "usage": {"input_tokens": usage.get("prompt_tokens", 0),
+                "usage": {"input_tokens": max(0, usage.get("prompt_tokens", 0) - read - written),
                           "output_tokens": usage.get("completion_tokens", 0),
-                          "cache_read_input_tokens": usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)}}
+                          "cache_read_input_tokens": read, "cache_creation_input_tokens": written}}
 
     def events(self, reply: Reply) -> Iterator[bytes]:
         """The events that a message is made of."""
@@ -87,6 +99,35 @@ class Messages(Protocol):
     def failed(self, error: RefusedError) -> bytes:
         """An error as Anthropic's clients read it."""
         return event(error_of(error), "error")
+
+
+class Native(Messages):
+    """Messages in front of Anthropic's own endpoint: blocks come and go as they are."""
+
+    path = "messages"
+
+    def __init__(self, thoughts: bool, stops: Sequence[str]) -> None:
+        super().__init__(thoughts)
+        self._stops = stops
+
+    def tools(self, body: Json) -> Iterator[Any]:
+        """The names of the tools that a request declares."""
+        yield from (one.get("name") for one in body.get("tools", ()))
+
+    def cleaned(self, found: Json, tools: frozenset[str], model: str, most: int) -> Json:
+        """The message as a chat completion, with its blocks. Raises MalformedError."""
+        return native.cleaned(found, tools, model, thoughts=self._thoughts, stops=self._stops)
+
+    def again(self, body: Json, words: str) -> Json:
+        """The request with `words` before its instructions."""
+        given = body.get("system", [])
+        return {**body, "system": [{"type": "text", "text": words},
+                                   *([{"type": "text", "text": given}] if isinstance(given, str) else given)]}
+
+    def whole(self, reply: Reply) -> Json:
+        """The message with the blocks that came, unless something else goes out in its place."""
+        own: Json = reply.completion["choices"][0]["message"].get("native", {})
+        return super().whole(reply) | own
 
 
 def error_of(error: RefusedError) -> Json:
@@ -109,18 +150,20 @@ def _events(whole: Json) -> Iterator[Json]:
 
 
 def _emptied(block: Json) -> Json:
-    """A block as it begins."""
-    empty: dict[str, Json] = {"text": {"text": ""}, "thinking": {"thinking": ""}, "tool_use": {"input": {}}}
-    return {**block, **empty[block["type"]]}
+    """A block as it begins; encrypted thoughts come with it."""
+    empty: dict[str, Json] = {"text": {"text": "", "citations": None if block.get("citations") is None else []},
+                              "thinking": {"thinking": "", "signature": ""}, "tool_use": {"input": {}}}
+    return {**block, **empty.get(block["type"], {})}
 
 
 def _deltas(block: Json) -> Iterator[Json]:
     if block["type"] == "text":
         yield {"type": "text_delta", "text": block["text"]}
+        yield from ({"type": "citations_delta", "citation": one} for one in block["citations"] or ())
     elif block["type"] == "thinking":
         yield {"type": "thinking_delta", "thinking": block["thinking"]}
-        yield {"type": "signature_delta", "signature": ""}
-    else:
+        yield {"type": "signature_delta", "signature": block["signature"]}
+    elif block["type"] == "tool_use":
         yield {"type": "input_json_delta", "partial_json": json.dumps(block["input"], ensure_ascii=False)}
 
 
@@ -128,20 +171,47 @@ def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/messages`, also behind `/guards/{guard}`."""
     routes = APIRouter(tags=["anthropic"])
     statuses = answers_of(404, 502, 504)
+    answered = {**statuses, **ANSWERED}
 
-    @routes.post("/v1/messages", responses=statuses, response_model=None)
+    @routes.post("/v1/messages", responses=answered, response_model=None)
     async def messages(body: Annotated[Ask, Body()], caller: CallerOf, request: Request, words: WordsHeader = None,
                        user: UserHeader = None) -> Response:
         """Ask the model; the message is judged by the guard of the key, of `model`, or the default."""
         return await _answered(gate, upstream, caller, body, None, request, words, user)
 
-    @routes.post("/guards/{guard}/v1/messages", responses=statuses, response_model=None)
+    @routes.post("/guards/{guard}/v1/messages", responses=answered, response_model=None)
     async def messages_by(guard: Name, body: Annotated[Ask, Body()], caller: CallerOf, request: Request,
                           words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model; the message is judged by a guard."""
         return await _answered(gate, upstream, caller, body, guard, request, words, user)
 
+    @routes.post("/v1/messages/count_tokens", responses=statuses, response_model=Tokens)
+    async def count_tokens(body: Annotated[Counted, Body()], caller: CallerOf) -> Response:
+        """How many tokens a prompt has, by the upstream's endpoint of this name. Nothing is judged: it is a number."""
+        return await _counted(upstream, body)
+
+    @routes.post("/guards/{guard}/v1/messages/count_tokens", responses=statuses, response_model=Tokens)
+    async def count_tokens_by(guard: Name, body: Annotated[Counted, Body()], caller: CallerOf) -> Response:
+        """The same for clients whose base address names a guard; it has nothing to judge."""
+        gate.route(caller, body.model, guard)
+        return await _counted(upstream, body)
+
     return routes
+
+
+async def _counted(upstream: Upstream, body: Counted) -> Response:
+    asked = body.model_dump(exclude_unset=True)
+    try:
+        return JSONResponse(await upstream.numbers("messages/count_tokens", asked, _tokens))
+    except RefusedError as error:
+        return JSONResponse(error_of(error), error.status, error.headers)
+
+
+def _tokens(found: Json) -> Json:
+    count = as_number(found.get("input_tokens"))
+    if count is None:
+        raise MalformedError("tokens")
+    return {"input_tokens": count}
 
 
 async def _answered(gate: Gate, upstream: Upstream, caller: Caller, body: Ask, path: str | None, request: Request,
@@ -149,12 +219,22 @@ async def _answered(gate: Gate, upstream: Upstream, caller: Caller, body: Ask, p
     try:
         # Who said what is read from the blocks as they came, whose types say more than those of chat messages.
         said = [*([{"role": "system", "content": body.system}] if body.system else []), *body.messages]
-        sent = Sent(body.model, said, _chat_of(body), body.discreet, users=((body.metadata or {}).get("user_id"),))
         thoughts = body.thinking is not None and body.thinking.get("type") != "disabled"
-        proxied = Proxied.of(gate, upstream, caller, path, sent, Messages(thoughts), request, words, user)
+        protocol, given = Messages(thoughts), _chat_of
+        if upstream.kind == "anthropic":
+            protocol, given = Native(thoughts, body.stop_sequences or ()), _native_of
+        sent = Sent(body.model, said, given(body), body.discreet, users=((body.metadata or {}).get("user_id"),))
+        proxied = Proxied.of(gate, upstream, caller, path, sent, protocol, request, words, user)
         return await proxied.response(request, streams=bool(body.stream))
     except RefusedError as error:
         return JSONResponse(error_of(error), error.status, error.headers)
+
+
+def _native_of(body: Ask) -> Json:
+    """The request as it came; the model need not stream what is held. Raises RefusedError for what is not passed on."""
+    given = body.model_dump(exclude_unset=True, exclude={"discreet", "stream"})
+    native.check(given)
+    return given
 
 
 def _chat_of(body: Ask) -> Json:

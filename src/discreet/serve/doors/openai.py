@@ -19,7 +19,7 @@ from discreet.serve.doors import chat
 from discreet.serve.doors.chat import CATEGORIES, Json
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
-from discreet.serve.doors.proxy import Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.proxy import ANSWERED, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate, not_judged
 from discreet.serve.keys import Caller, CallerOf
@@ -66,6 +66,24 @@ class Moderation(BaseModel):
     model: str | None = Field(None, max_length=200)
 
 
+class ModerationResult(BaseModel):
+    """What is said of one text; `details` are for the operator's role only."""
+
+    flagged: bool
+    categories: dict[str, bool]
+    category_scores: dict[str, float]
+    category_applied_input_types: dict[str, list[str]]
+    details: dict[str, Any] | None = None
+
+
+class Moderations(BaseModel):
+    """What is said of texts, in their order."""
+
+    id: str
+    model: str
+    results: list[ModerationResult]
+
+
 class Model(BaseModel):
     """A model behind the proxy."""
 
@@ -96,15 +114,16 @@ class Chat(Protocol):
 
 
 def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
-    """`/v1/moderations`, and `/v1/chat/completions` where there is an upstream; each also behind `/guards/{guard}`."""
+    """`/v1/moderations`, `/v1/models` where there is an upstream, and `/v1/chat/completions` where it has these; each
+    also behind `/guards/{guard}`."""
     routes = APIRouter(tags=["openai"])
 
-    @routes.post("/v1/moderations", responses=answers_of(404))
+    @routes.post("/v1/moderations", responses=answers_of(404), response_model=Moderations)
     async def moderations(body: Annotated[Moderation, Body()], caller: CallerOf) -> JSONResponse:
         """Judge texts by the guard of the key, of `model`, or the default."""
         return await _moderated(gate, caller, body, None)
 
-    @routes.post("/guards/{guard}/v1/moderations", responses=answers_of(404))
+    @routes.post("/guards/{guard}/v1/moderations", responses=answers_of(404), response_model=Moderations)
     async def moderations_by(guard: Name, body: Annotated[Moderation, Body()], caller: CallerOf) -> JSONResponse:
         """Judge texts by a guard."""
         return await _moderated(gate, caller, body, guard)
@@ -112,21 +131,30 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
     if upstream is None:
         return routes
     statuses = answers_of(404, 502, 504)
+    answered = {**statuses, **ANSWERED}
 
     @routes.get("/v1/models", responses=statuses, response_model=Models)
-    @routes.get("/guards/{guard}/v1/models", responses=statuses, response_model=Models)
     async def models(caller: CallerOf) -> Models:
         """The names of the models behind the proxy, as the upstream lists them; nothing else of the list is passed."""
         return Models(data=[Model(id=name) for name in await upstream.models()])
 
-    @routes.post("/v1/chat/completions", responses=statuses, response_model=None)
-    async def completions(body: Annotated[Completion, Body()], caller: CallerOf, request: Request,
+    @routes.get("/guards/{guard}/v1/models", responses=statuses, response_model=Models)
+    async def models_by(guard: Name, caller: CallerOf) -> Models:
+        """The same for clients whose base address names a guard."""
+        gate.route(caller, None, guard)
+        return await models(caller)
+
+    if upstream.kind == "anthropic":
+        return routes
+
+    @routes.post("/v1/chat/completions", responses=answered, response_model=None)
+    async def chat_completions(body: Annotated[Completion, Body()], caller: CallerOf, request: Request,
                           words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model; the answer is judged by the guard of the key, of `model`, or the default."""
         return await _completed(gate, upstream, caller, body, None, request, words, user)
 
-    @routes.post("/guards/{guard}/v1/chat/completions", responses=statuses, response_model=None)
-    async def completions_by(guard: Name, body: Annotated[Completion, Body()], caller: CallerOf, request: Request,
+    @routes.post("/guards/{guard}/v1/chat/completions", responses=answered, response_model=None)
+    async def chat_completions_by(guard: Name, body: Annotated[Completion, Body()], caller: CallerOf, request: Request,
                              words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model; the answer is judged by a guard."""
         return await _completed(gate, upstream, caller, body, guard, request, words, user)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from discreet.core.records import Answer
 from discreet.inputs.messages import TooDeepError, asked_of, strings_of
@@ -34,6 +35,27 @@ if TYPE_CHECKING:
 
 CONVERSATION = "x-discreet-conversation"
 """The header that names the conversation of a completion: what its earlier answers told counts too."""
+
+
+ANSWERED: dict[int | str, dict[str, Any]] = {200: {
+    "description": "The answer in the protocol of the client; as server-sent events where `stream` is true.",
+    "headers": {f"x-discreet-{name}": {"schema": {"type": "string"}, "description": said} for name, said in (
+        ("action", "What became of the answer."), ("code", "The reason code."),
+        ("ticket", "The ticket of an answer that waits for a reviewer."))},
+    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": True}},
+                "text/event-stream": {"schema": {"type": "string"}}}}}
+"""What the document of the API says of an answer; its fields are those of the client's protocol."""
+
+
+class Known(BaseModel):
+    """A request of which every field is known. One that is null says nothing, and is left out whatever its name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        return {name: one for name, one in given.items() if one is not None} if isinstance(given, dict) else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +79,23 @@ class Protocol:
     def read(self, found: Json) -> Json:
         """The answer of the upstream as a chat completion. Raises MalformedError."""
         return found
+
+    def tools(self, body: Json) -> Iterator[Any]:
+        """The names of the tools that a request declares."""
+        tools = [tool.get(tool.get("type", "function"), {}) for tool in body.get("tools") or ()]
+        for one in (*tools, *(body.get("functions") or ())):
+            yield one.get("name") if isinstance(one, dict) else None
+
+    def cleaned(self, found: Json, tools: frozenset[str], model: str, most: int) -> Json:
+        """The answer as a chat completion with what may pass, of at most so many choices. Raises MalformedError."""
+        read = self.read(found)
+        if isinstance(choices := read.get("choices"), list) and len(choices) > most:
+            raise chat.MalformedError("too_many_choices")
+        return chat.cleaned(read, tools, model)
+
+    def again(self, body: Json, words: str) -> Json:
+        """The request with `words` before its messages, where an answer is asked for again."""
+        return {**body, "messages": [{"role": "system", "content": words}, *body["messages"]]}
 
     def whole(self, reply: Reply) -> Json:
         """The answer of a request without a stream. Raises MalformedError where it cannot be written."""
@@ -138,18 +177,13 @@ class Proxied:
                 conversation=self.conversation, user=self.user)
             if outcome.action != "block" or not left:
                 break
-            body = {**body, "messages": [{"role": "system", "content": given.again}, *self.body["messages"]]}
+            body = self.protocol.again(self.body, given.again)
         return await self._reply(completion, outcome)
 
     def _cleaned(self, found: Json) -> Json:
-        tools = [tool.get(tool.get("type", "function"), {}) for tool in self.body.get("tools") or ()]
-        names = [one.get("name") for one in (*tools, *(self.body.get("functions") or ())) if isinstance(one, dict)]
+        names = frozenset(name for name in self.protocol.tools(self.body) if isinstance(name, str))
         try:
-            read = self.protocol.read(found)
-            if isinstance(choices := read.get("choices"), list) and len(choices) > self.gate.settings.limits.texts:
-                raise chat.MalformedError("too_many_choices")
-            cleaned = chat.cleaned(read, frozenset(name for name in names if isinstance(name, str)),
-                                   str(self.body["model"]))
+            cleaned = self.protocol.cleaned(found, names, str(self.body["model"]), self.gate.settings.limits.texts)
             self.protocol.whole(Reply(cleaned, {}))  # What cannot be written is known before it is judged.
         except chat.MalformedError as error:
             raise self.upstream.counted(malformed(str(error))) from None

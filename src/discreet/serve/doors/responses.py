@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discreet.serve.doors import items
 from discreet.serve.doors.chat import Json
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
-from discreet.serve.doors.proxy import Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller, CallerOf
@@ -31,10 +31,9 @@ CALLS = {"function_call": ("arguments", "function_call_arguments"),
          "custom_tool_call": ("input", "custom_tool_call_input")}
 
 
-class Ask(BaseModel):
+class Ask(Known):
     """A request for a response. The model gets what chat completions have a field for; `discreet` stays here."""
 
-    model_config = ConfigDict(extra="forbid")
     model: str = Field(max_length=200)
     input: str | Annotated[list[Object], Field(min_length=1)]
     instructions: str | None = None
@@ -143,14 +142,15 @@ def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/responses`, also behind `/guards/{guard}`."""
     routes = APIRouter(tags=["openai"])
     statuses = answers_of(404, 502, 504)
+    answered = {**statuses, **ANSWERED}
 
-    @routes.post("/v1/responses", responses=statuses, response_model=None)
+    @routes.post("/v1/responses", responses=answered, response_model=None)
     async def responses(body: Annotated[Ask, Body()], caller: CallerOf, request: Request, words: WordsHeader = None,
                         user: UserHeader = None) -> Response:
         """Ask the model; the response is judged by the guard of the key, of `model`, or the default."""
         return await _responded(gate, upstream, caller, body, None, request, words, user)
 
-    @routes.post("/guards/{guard}/v1/responses", responses=statuses, response_model=None)
+    @routes.post("/guards/{guard}/v1/responses", responses=answered, response_model=None)
     async def responses_by(guard: Name, body: Annotated[Ask, Body()], caller: CallerOf, request: Request,
                            words: WordsHeader = None, user: UserHeader = None) -> Response:
         """Ask the model; the response is judged by a guard."""

@@ -65,7 +65,8 @@ def router(gate: Gate) -> APIRouter:
         return Ticket(id=found.id, status=found.status, deadline=found.deadline, payload=found.payload)
 
     @routes.get("/v1/audit", responses={**answers_of(404), 200: {
-        "content": {"application/x-ndjson": {}}, "description": "Rows of the audit as JSON Lines."}},
+        "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+        "description": "Rows of the audit as JSON Lines."}},
         response_class=Response)
     async def audit(caller: OperatorOf, after: Annotated[int, Query(ge=0, le=2**53)] = 0,
                     limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000) -> Response:

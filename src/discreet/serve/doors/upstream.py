@@ -25,6 +25,8 @@ CODES = frozenset({
     "insufficient_quota", "overloaded_error", "server_error", "invalid_api_key", "BadRequestError", "NotFoundError",
     "exceed_context_size_error"})
 """Codes of errors that are passed on; any other may be a text."""
+VERSION = "2023-06-01"
+"""Of Anthropic's protocol."""
 _NAME = re.compile(r"[\w.:/@+-]{1,200}")
 PASSED_ON = (400, 404, 413, 422, 429)
 """What the caller can mend; other refusals of the upstream are ours to answer for."""
@@ -49,10 +51,14 @@ class Upstream:
         given = settings.upstream
         key = None if given.key is None else given.key.get_secret_value()
         self.telemetry, self.most, self.seconds = telemetry, given.response_bytes, given.timeout_s
+        self.kind = given.kind
+        headers = {"anthropic-version": VERSION} if given.kind == "anthropic" else {}
+        if key is not None:
+            headers |= {"x-api-key": key} if given.kind == "anthropic" else {"Authorization": f"Bearer {key}"}
         # Redirects could carry the key elsewhere; proxies of the environment could read everything.
         self._client = httpx.AsyncClient(
             base_url=str(given.url).rstrip("/") + "/", timeout=given.timeout_s, follow_redirects=False, trust_env=False,
-            transport=transport, headers={} if key is None else {"Authorization": f"Bearer {key}"},
+            transport=transport, headers=headers,
             limits=httpx.Limits(max_connections=settings.limits.requests))
 
     async def close(self) -> None:
@@ -66,9 +72,9 @@ class Upstream:
                 return await _assembled(_bytes(response, self.most))
             return as_object(json.loads(b"".join([part async for part in _bytes(response, self.most)])))
 
-    async def embed(self, body: Json, read: Callable[[Json], Json]) -> Json:
-        """What `read` makes of the answer to a request for embeddings. Raises UpstreamError."""
-        async with self._answer("POST", "embeddings", _sent(body)) as response:
+    async def numbers(self, path: str, body: Json, read: Callable[[Json], Json]) -> Json:
+        """What `read` makes of an answer that holds numbers and no text. Raises UpstreamError."""
+        async with self._answer("POST", path, _sent(body)) as response:
             return read(as_object(json.loads(b"".join([part async for part in _bytes(response, self.most)]))))
 
     async def models(self) -> list[str]:

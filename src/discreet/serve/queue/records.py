@@ -49,7 +49,8 @@ class TicketRow:
     """A ticket in a list: no text, question, verdict or payload. Times are in seconds since 1970.
 
     `status` is "decided" in the undo window, which ends at `final_at`, and "recheck" where a second, blind decision is
-    asked for: then nothing here says what the first one was. `ended` says why nobody awaits an expired one.
+    asked for: then nothing here says what the first one was. `ended` says why nobody awaits an expired one, `appeal`
+    that the caller calls the flag wrong.
     """
 
     id: str
@@ -68,6 +69,7 @@ class TicketRow:
     decision: Decision | None
     final_at: float | None
     ended: str | None
+    appeal: bool
 
 
 @dataclass(frozen=True, slots=True)

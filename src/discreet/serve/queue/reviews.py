@@ -15,7 +15,8 @@ COLUMNS = ("id", "opened", "guard", "policy", "code", "decision", "reason", "rec
 
 
 def exported(database: Database, *, guard: str | None = None) -> Iterator[dict[str, Any]]:
-    """Decided tickets as `COLUMNS`, the oldest first. Raises UnavailableError."""
+    """Decided tickets as `COLUMNS`, the oldest first, without those that callers appealed for: these they chose. Raises
+    UnavailableError."""
     c = tickets.c
     wanted = select(c.id, c.opened, c.guard, c.policy, c.code, c.decision, c.decision_code, c.figures).where(
         c.status.in_(("released", "blocked"))).order_by(c.opened, c.id)
@@ -23,5 +24,7 @@ def exported(database: Database, *, guard: str | None = None) -> Iterator[dict[s
     with database.reading() as connection:
         second = {ticket: action.removeprefix("recheck_") for ticket, action in connection.execute(again)}
         for row in connection.execute(wanted if guard is None else wanted.where(c.guard == guard)).mappings():
+            if row["figures"].get("appeal"):
+                continue
             said = {**row, **row["figures"], "reason": row["decision_code"], "recheck": second.get(row["id"])}
             yield {name: said.get(name) for name in COLUMNS}

@@ -205,7 +205,9 @@ class Store:
 def row_of(row: Fields, *, blind: bool) -> TicketRow:
     """The record of a ticket; `blind` without what was decided about it."""
     hidden = ("first_by", "decided_by", "decision", "final_at") if blind else ()
-    found: dict[str, Any] = {name: None if name in hidden else row[name] for name in TicketRow.__slots__}
+    found: dict[str, Any] = {name: None if name in hidden else row[name] for name in TicketRow.__slots__
+                             if name != "appeal"}
+    found["appeal"] = bool(row["figures"].get("appeal"))
     if blind:
         found["status"] = "recheck"
     return TicketRow(**found)

@@ -81,13 +81,13 @@ class Queue(Store):
 
     def open(self, *, caller: str, guard: str, code: str, policy: str, texts: Sequence[str], question: str | None,
              verdict: Mapping[str, Any], findings: Sequence[Mapping[str, Any]], payload: Mapping[str, Any],
-             user_words: str = "", mark: str = "", tell_s: float | None = None) -> str:
+             user_words: str = "", mark: str = "", tell_s: float | None = None, appeal: bool = False) -> str:
         """Put an answer into the queue; its ticket's id, once everything is on the disk.
 
         `mark` is that of the caller's key: a later key of the same name does not read the ticket. With `tell_s` the
         ticket ends unless `told` is called in that many seconds: nobody awaits a ticket whose id went nowhere.
-        `question` is for the reviewer to read; `user_words` is what of the request are the user's own words, in which
-        an edited text is judged.
+        With `appeal` the caller says that the flag is wrong. `question` is for the reviewer to read; `user_words` is
+        what of the request are the user's own words, in which an edited text is judged.
         `payload` is what the caller is to receive if it is released; `verdict` and `findings` as JSON. A verdict may
         also have `logit`, the log-odds of evidence, which `guard calibrate --reviews` reads.
         """
@@ -100,11 +100,11 @@ class Queue(Store):
                "erase_at": now + self.expires_s, "verdict_hash": audit.hash_of(verdict), "key_name": name,
                "wrapped": wrapped, "tell_by": None if tell_s is None else now + tell_s,
                "figures": {**{one: verdict.get(one) for one in FIGURES},
-                           "why": (verdict.get("cause") or {}).get("cause")},
+                           "why": (verdict.get("cause") or {}).get("cause"), **({"appeal": True} if appeal else {})},
                "sealed": self.vault.seal(key, ticket, "content", json.dumps(held).encode())}
         with self.database.writing() as connection:
             connection.execute(insert(tickets).values(**row))
-            self.note(connection, row, caller, "open", code)
+            self.note(connection, row, caller, "appeal" if appeal else "open", code)
             self.announce(connection, row)
         return ticket
 

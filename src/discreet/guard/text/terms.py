@@ -39,8 +39,8 @@ def terms_of(doc: Doc, domain: Domain, spans: Sequence[Span]) -> tuple[Attribute
     """The terms of a domain in a text, in order of place; `spans` are those that the reader finds there.
 
     A term is said of the person whose span shares a character with it; else of the one named last before it in its
-    sentence or the one before, else of the first one named behind it in its sentence, else of the only private person of
-    the text, else of nobody.
+    sentence or the one before, else of the first one named behind it in its sentence, else of the only private person
+    of the text, else of nobody.
     """
     # Whom the reader knows by nothing but such facts is mostly somebody whom the sentence has named.
     known = {s.person for s in spans if s.kind != "domain"}

@@ -87,8 +87,6 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     records = Records(request.of("retrieved", "tool"), policy, request.docs)
     for text in questions(request.asked):
         spoken = Spoken(text, request.docs)
-        if not _speaks_of_somebody(spoken):
-            continue
         probe = described(spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
         if probe is not None and seen_in(doc, doc.text, text).tells > TELLS:
             return probe
@@ -104,11 +102,6 @@ def questions(text: str) -> Iterator[str]:
     parts = [part for part in _PARAGRAPH.split(text) if part.strip()]
     asking = [part for k, part in enumerate(parts) if "?" in part or k in (0, len(parts) - 1)]
     yield from [part for part in asking if len(part.split()) <= _SHORT][-_MOST:]
-
-
-def _speaks_of_somebody(spoken: Spoken) -> bool:
-    """Whether a question points at anybody but the one who is asked."""
-    return any(r.subject != "asker" for r in spoken.referents) or bool(direct_of(spoken.doc))
 
 
 def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str

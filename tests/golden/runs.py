@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 ARTIFACTS = HERE / "artifacts"
 MEMBERSHIP, LABELS, SEAL, ANSWERS = (ARTIFACTS / name for name in ("membership", "labels", "seal", "answers"))
 LABELLED = ANSWERS / "labelled.jsonl.gz"
+FITTED = ARTIFACTS / "guards" / "ocsvm.tar.xz"
 QUICK = ("--permutations", 19, "--bootstraps", 30)
 
 Runs = dict[str, Callable[[Path], Any]]
@@ -107,12 +108,10 @@ RUNS["guard_check_policy_file"] = lambda _: rows_of(
 
 @golden
 def guard_check_fitted(work: Path) -> Any:
-    found = {}
-    for name in ("ocsvm", "gmm", "rff"):
-        fitted = unpacked(ARTIFACTS / "guards" / f"{name}.tar.xz", work / name)
-        found[name] = rows_of("guard", "check", "--guard", fitted, "--input", ANSWERS / "medical.jsonl.gz", "--point",
-                              "costs" if name == "ocsvm" else "balanced")
-    return found
+    fitted = unpacked(FITTED, work / "guard")
+    given = ("guard", "check", "--guard", fitted, "--input", ANSWERS / "medical.jsonl.gz", "--point")
+    return {point: rows_of(*given, point)
+            for point in ("costs", "balanced")}
 
 
 RUNS["guard_evaluate"] = lambda _: record_of("guard", "evaluate", "--labelled", LABELLED,
@@ -121,14 +120,14 @@ RUNS["guard_evaluate"] = lambda _: record_of("guard", "evaluate", "--labelled", 
 
 @golden
 def guard_evaluate_fitted(work: Path) -> Any:
-    fitted = unpacked(ARTIFACTS / "guards" / "ocsvm.tar.xz", work / "ocsvm")
+    fitted = unpacked(FITTED, work / "guard")
     return {kind: record_of("guard", "evaluate", "--labelled", LABELLED, "--guard", fitted, "--discriminator", kind)
             for kind in ("density", "both+logistic", "mlp-v4")}
 
 
 @golden
 def guard_calibrate(work: Path) -> Any:
-    fitted = unpacked(ARTIFACTS / "guards" / "ocsvm.tar.xz", work / "ocsvm")
+    fitted = unpacked(FITTED, work / "guard")
     found = record_of("guard", "calibrate", "--guard", fitted, "--labelled", LABELLED, "--cost-miss", 10,
                       "--cost-false-flag", 1, "--cost-review", 0.2, "--prevalence", 0.1, "--out", work / "copy")
     copy = rows_of("guard", "check", "--guard", work / "copy", "--input", ANSWERS / "medical.jsonl.gz")

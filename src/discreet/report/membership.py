@@ -55,6 +55,7 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
         _top(first, words), training.membership_lines(trained) if trained else None,
         *(frontier.sections(record["frontier"]) if record.get("frontier") else ()),
         embedding.section(record["embedding"]) if record.get("embedding") else None,
+        _structure(record["structure"], words) if record.get("structure") else None,
         membership_runs.history(record["history"], first.tolerance) if record.get("history") else None,
         audits.claims(first.facts["claims"]), _texts(texts, first, words)]
     headline, scope = audits.headline(record, words["headlines"], **_covered(first, words))
@@ -204,6 +205,15 @@ def turned(one: Audited) -> str:
 
 def _below(estimate: Mapping[str, Any] | None, least: float) -> bool:
     return estimate is not None and estimate["high"] is not None and bool(estimate["high"] < least)
+
+
+def _structure(found: page.Record, words: page.Record) -> page.Section:
+    """What disclosure control checks in a fitted tree or ensemble of trees."""
+    said = words["structure"]
+    rows = [{"check": say(check, found), "figure": say(figure, found), "concerned": say(concerned, found),
+             "finding": said["risk" if name in found["risks"] else "none"]}
+            for name, check, figure, concerned in said["checks"]]
+    return page.part(said["title"], page.tabled(said["columns"], rows, note=say(said["note"], found)))
 
 
 def _texts(texts: Sequence[Mapping[str, Any]], one: Audited, words: page.Record) -> page.Section | None:

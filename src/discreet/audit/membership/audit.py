@@ -27,6 +27,7 @@ from discreet.audit.membership.controls import (
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.parts import PartFinding, check_excluded, covered_parts, part_findings
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
+from discreet.audit.membership.structure import TreeStructure
 from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
 from discreet.audit.scores.load import load_scores
@@ -87,7 +88,7 @@ class TargetAudit(Part):
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MembershipAudit(Audit):
     """A membership audit of all targets of a table, in its order; `verdict` is "fail" if any target fails, else
-    "inconclusive" if any is, else "pass"."""
+    "inconclusive" if any is, else "pass". `structure` is that of trees in memory, and has no part in the verdict."""
 
     kind: ClassVar[str] = "audit membership"
 
@@ -95,6 +96,7 @@ class MembershipAudit(Audit):
     design: Design
     targets: tuple[TargetAudit, ...]
     provenance: Mapping[str, Any]
+    structure: TreeStructure | None = None
 
     @property
     def decisive(self) -> TargetAudit:
@@ -112,7 +114,9 @@ class MembershipAudit(Audit):
         return {"verdict": self.verdict, "decisive": decisive["target"], "design": self.design, **{
                     name: decisive[name] for name in ("reasons", "reason_codes", "claims", "primary", "parts",
                                                       "controls", "control_states", "named", "gains", "utility")},
-                "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
+                "attacks": plain(self.attacks), "targets": plain(self.targets),
+                **({} if self.structure is None else {"structure": self.structure.to_json()}),
+                "provenance": dict(self.provenance)}
 
 
 class AuditOptions(TypedDict, total=False):

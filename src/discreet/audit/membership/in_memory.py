@@ -15,6 +15,7 @@ import discreet
 from discreet.audit.membership.audit import AuditOptions, MembershipAudit, audit_membership, check_options
 from discreet.audit.membership.memory_sets import MemorySets, blind_features, group_codes, label_codes
 from discreet.audit.membership.parts import check_excluded
+from discreet.audit.membership.structure import tree_structure
 from discreet.audit.scores.adapters.in_memory import Answers, check_model, score_in_memory
 from discreet.audit.scores.adapters.scorer import class_codes, named_classes
 from discreet.audit.scores.check import check_enough, check_table
@@ -79,7 +80,8 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
         bootstraps, seed, attacks. Only with `design="randomised"` (a random draw decided who is a member, as
         `train_test_split` does) can the verdict be pass or fail.
 
-    Returns what `discreet audit membership` makes: `print` it, `.save(folder)`, `.to_html(path)`, `.record`. Raises
+    Returns what `discreet audit membership` makes: `print` it, `.save(folder)`, `.to_html(path)`, `.record`; of trees
+    and forests also `.structure`, the checks of disclosure control. Raises
     MissingExtraError, before anything runs, where scikit-learn or SciPy, or for a transformer torch, are absent;
     UsageError for an option that cannot be, and references of a model that cannot be cloned; InputError for records or
     models that do not go together, without a value of a record.
@@ -107,10 +109,12 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
         blind: dict[str, Any] = {"texts": dict(zip(table.examples.id, inputs, strict=True))}
     else:
         blind = {"features": blind_features(inputs, rng)[kept]}
-    return audit_membership(table.take(kept), **options, **blind, provenance={
+    trained_on = sets.records.take(np.flatnonzero(sets.member))
+    found = audit_membership(table.take(kept), **options, **blind, provenance={
         "discreet": discreet.__version__, "input": "records in memory", "model_type": target.facts["model_type"],
         "references_trained": references, "control_trained_on": 0 if sets.control is None else len(sets.control),
         **sets.left_out, "finished": datetime.now(UTC).isoformat(timespec="seconds")})
+    return replace(found, structure=tree_structure(model, trained_on.inputs, trained_on.labels))
 
 
 def _check(model: Any, own: Mapping[str, Sequence[Any]], references: int, control_data: Any) -> None:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.audit.core.verdict import Part
-from discreet.core.types import FloatArray, IntArray
+from discreet.core.types import IntArray
 
 THRESHOLD = 10
 """Fewest records of a cell that may be released, and fewest residual degrees of freedom: the usual rule of ten."""
@@ -83,7 +83,7 @@ def tree_structure(model: Any, inputs: Any, labels: Any) -> TreeStructure | None
     features = inputs if steps is None else steps.transform(inputs)
     leaf_of: IntArray = np.asarray(last.apply(features), dtype=np.int64).reshape(len(labels), -1)
     sizes = np.stack([_sizes(column) for column in leaf_of.T])
-    probabilities: FloatArray = np.round(np.asarray(model.predict_proba(inputs), dtype=np.float64), DECIMALS) + 0.0
+    probabilities = np.round(np.asarray(model.predict_proba(inputs), dtype=np.float64), DECIMALS) + 0.0
     group = np.unique(probabilities, axis=0, return_inverse=True)[1].reshape(-1)
     group_sizes = _sizes(group)
     codes = np.unique(np.asarray(labels).astype(str), return_inverse=True)[1].reshape(-1)

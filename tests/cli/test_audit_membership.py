@@ -328,3 +328,47 @@ def test_a_run_says_to_ci_what_failed(cli: Cli, tmp_path: Path) -> None:
     assert ended.code == 1
     assert (run / "summary.md").read_text(encoding="utf-8").startswith("## Fail: ")
     assert "<failure message=" in (run / "junit.xml").read_text(encoding="utf-8")
+
+
+def test_a_plan_says_how_many(cli: Cli) -> None:
+    ended = cli("audit", "membership", "plan", "--shares", "0.5,0.5", "--minutes", 2)
+    assert ended.code == 0
+    assert "To judge 2 parts and all records with a chance of 80% it takes 641 members, 713 non-members" in ended.out
+    assert "references" in ended.out
+    record = cli("audit", "membership", "plan", "--shares", "0.1", "--json").record
+    assert (record["kind"], len(record["parts"]), record["minutes"]) == ("plan membership", 2, None)
+    assert cli("audit", "membership", "plan", "--leak", 0.6).err.startswith("discreet: --leak is 0.6, of which 8")
+
+
+def test_old_against_new(cli: Cli, files: Path, refused: Refused) -> None:
+    for old, new, code, said in (("safe", "leaking", 1, "Fail: the new model leaks more"),
+                                 ("leaking", "safe", 0, "Pass: the new model leaks less"),
+                                 ("safe", "safe", 3, "Inconclusive: these records do not tell")):
+        ended = cli("audit", "membership", "compare", files / f"{old}.parquet", files / f"{new}.parquet")
+        assert ended.code == code
+        assert said in " ".join(ended.out.split())
+    record = cli("audit", "membership", "compare", files / "safe.parquet", files / "leaking.parquet", "--json").record
+    assert record["parts"][0]["direction"] == "more"
+    assert record["provenance"]["input"] == ["safe.parquet", "leaking.parquet"]
+    refused("no file", "audit", "membership", "compare", files / "safe.parquet", files / "none.parquet")
+
+
+def test_a_history_grows_by_a_line_a_run_and_is_on_the_page(cli: Cli, files: Path, tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    for place, name in enumerate(("safe", "leaking"), start=1):
+        cli(*VERB, files / f"{name}.parquet", "--design", "randomised", "--history", file, "--out",
+            tmp_path / name, *QUICK)
+        assert len(file.read_text().splitlines()) == place
+    page = (tmp_path / "leaking" / "report.html").read_text()
+    assert "From run to run" in page
+    assert "2 runs in the history" in page
+    record = result(tmp_path / "leaking")
+    assert [one["verdict"] for one in record["history"]] == [json.loads(line)["verdict"]
+                                                            for line in file.read_text().splitlines()]
+    # The option is no part of a run's configuration: the folder resumes although the file has changed.
+    assert cli(*VERB, files / "leaking.parquet", "--design", "randomised", "--history", file, "--out",
+               tmp_path / "leaking", *QUICK).code == 1
+    file.write_text("no history\n")
+    ended = cli(*VERB, files / "safe.parquet", "--history", file, *QUICK)
+    assert ended.code == 2
+    assert "line 1 is no run of a history" in ended.err

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,7 +56,11 @@ def prepare_scores(folder: Path, text: str) -> None:
     exec(compile(FENCE.findall(text)[0][1], "membership.md", "exec"), names)
     from discreet.audit.scores.write import write_scores
 
-    write_scores(names["harmless"], folder / "scores.parquet")
+    table = names["harmless"]
+    leaking = table.logits.copy()
+    leaking[0, table.member[0] == 1, 0, table.examples.label[table.member[0] == 1]] += 1.0
+    for name, logits in (("scores", table.logits), ("old", table.logits), ("new", leaking)):
+        write_scores(replace(table, logits=logits), folder / f"{name}.parquet")
 
 
 def prepare_benchmark(folder: Path, _text: str) -> None:
@@ -75,6 +80,8 @@ def quick(words: Sequence[str]) -> list[str]:
     match [word for word in words if not word.startswith("-")][:3]:
         case ["audit", "membership", "train"]:
             return ["--permutations", "9", "--bootstraps", "5", *alone]
+        case ["audit", "membership", "plan" | "compare", *_]:
+            return []
         case ["audit", "membership", _]:
             return [*few, "--bootstraps", "20"]
         case ["audit", "labels", "train"]:

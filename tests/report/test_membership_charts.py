@@ -47,8 +47,11 @@ def test_attacks_has_no_oracle_and_no_part_of_the_records(passing: Record) -> No
     rows = drawn(charts.attacks(first(passing))).data
     assert "paired" not in {row["reference_kind"] for row in rows}
     assert len(rows) == len({(row["attack"], row["scale"], row["reference_kind"]) for row in rows})
-    primary = next(row for row in rows if (row["attack"], row["scale"], row["reference_kind"])
-                   == ("reference", "logit", "neutral"))
+    primary = next(row for row in rows if str(row["attack"]).startswith("reference ratio")
+                   and "logit" in str(row["scale"]) and row["reference_kind"] == "neutral")
+    # With two classes the loss on both scales and the confidence in the true class are one attack.
+    [loss] = [row for row in rows if "loss" in str(row["attack"])]
+    assert (loss["attack"], loss["scale"]) == ("confidence, true class, loss", "p, logit")
     assert primary["auc"] == passing["primary"]["auc"]["value"]
     assert (primary["null_low"], primary["null_high"]) == tuple(passing["primary"]["null_band"])
 

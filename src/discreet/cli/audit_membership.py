@@ -58,11 +58,16 @@ class Audit:
     bootstraps: Annotated[int, option("N", "Resamples for differences of TPRs.")] = 1000
     frontier: Annotated[bool, flag(
         "Also measure what releasing less would change (a short `defend frontier`).")] = False
+    history: Annotated[Path | None, option(
+        "F", "Append this run as a line to a history (JSON Lines), and show earlier runs on the page.")] = None
     seed: Seed = 42
     show_text: ShowText = False
 
     def check(self) -> None:
-        """Raise UsageError for an option out of range, before hours of work."""
+        """Raise UsageError for an option out of range, InputError for a file that is no history, before hours of
+        work."""
+        if self.history is not None:
+            lib.history.read_history(self.history)
         lib.membership_audit.check_options(
             tolerance_auc=self.tolerance_auc, tolerance_part=self.tolerance_part, base_rates=self.rates(),
             permutations=self.permutations, bootstraps=self.bootstraps, seed=self.seed)
@@ -327,6 +332,8 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
         write_atomic(run.path / "records.csv", done.records_csv())
     if run is not None and keep:
         lib.write.write_scores(table, run.path / "scores.parquet")
+    if audit.history is not None:
+        record["history"] = lib.history.add_run(audit.history, record)
     shown = lib.embedding.boundary_records(table, found) if audit.show_text and found is not None else ()
     output.finish_with_page(record, run, {"n": record["provenance"]["examples"], "verdict": done.verdict}, texts=shown)
     end(done.verdict)

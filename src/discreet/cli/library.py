@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from discreet.audit.experiments import runner
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
-    from discreet.audit.membership import attack, embedding, parts, recipe
+    from discreet.audit.membership import attack, compare, embedding, history, parts, recipe
     from discreet.audit.membership import audit as membership_audit
+    from discreet.audit.membership import plan as membership_plan
     from discreet.audit.scores import check, table, write
     from discreet.audit.scores.adapters import build
     from discreet.core import runs
@@ -55,17 +56,20 @@ HOMES = {
     "benchmark": "discreet.guard.benchmark", "bounds": "discreet.audit.labels.bounds",
     "build": "discreet.audit.scores.adapters.build", "calibrate": "discreet.guard.calibrate",
     "campaign": "discreet.synth.campaign", "check": "discreet.audit.scores.check",
-    "commands": "discreet.report.commands", "corpus": "discreet.guard.density.corpus", "costs": "discreet.synth.costs",
+    "commands": "discreet.report.commands", "compare": "discreet.audit.membership.compare",
+    "corpus": "discreet.guard.density.corpus", "costs": "discreet.synth.costs",
     "datasets": "discreet.inputs.datasets", "defences": "discreet.audit.defences.frontier",
     "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
     "embedding": "discreet.audit.membership.embedding", "endpoints": "discreet.inputs.endpoints",
     "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",
     "evalues": "discreet.stats.evalues", "figure": "discreet.report.figure", "fit": "discreet.guard.fit",
+    "history": "discreet.audit.membership.history",
     "label_audit": "discreet.audit.labels.audit", "label_experiments": "discreet.audit.experiments.labels",
     "label_mechanisms": "discreet.stats.mechanisms.labels.base", "junit": "discreet.report.junit",
     "leaks": "discreet.synth.leaks",
     "ledger": "discreet.synth.ledger", "membership_audit": "discreet.audit.membership.audit",
-    "membership_experiments": "discreet.audit.experiments.membership", "parts": "discreet.audit.membership.parts",
+    "membership_experiments": "discreet.audit.experiments.membership",
+    "membership_plan": "discreet.audit.membership.plan", "parts": "discreet.audit.membership.parts",
     "recipe": "discreet.audit.membership.recipe",
     "people": "discreet.guard.population.people", "plan": "discreet.synth.plan",
     "points": "discreet.guard.density.points", "population_fit": "discreet.guard.population.fit",

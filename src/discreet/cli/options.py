@@ -281,12 +281,12 @@ def names_of(name: str, given: str, known: Collection[str] | None = None) -> tup
 
 
 def numbers_of(name: str, given: str, kind: type[N], *, least: float = 0, most: float = 10**9,
-               positive: bool = False, infinite: bool = False) -> tuple[N, ...]:
-    """`1,4,16` as numbers from `least` to `most`, in order and each once. Raises UsageError for anything else.
+               positive: bool = False, infinite: bool = False, once: bool = True) -> tuple[N, ...]:
+    """`1,4,16` as numbers from `least` to `most`, in order. Raises UsageError for anything else.
 
-    `positive` leaves 0 out, `infinite` lets inf in.
+    `positive` leaves 0 out, `infinite` lets inf in; `once` keeps each number once.
     """
-    found: dict[N, None] = {}
+    found: list[N] = []
     for part in given.split(","):
         try:
             value = kind(part.strip())
@@ -297,8 +297,8 @@ def numbers_of(name: str, given: str, kind: type[N], *, least: float = 0, most: 
             limits = ("above 0" if positive else f"from {least:g}") + ("" if most >= 10**9 else f" to {most:g}")
             raise UsageError(f"{name} holds {part.strip()[:20]!r}; expected {'whole ' if kind is int else ''}numbers "
                              f"{limits}{', or inf' if infinite else ''}, with commas between them")
-        found[value] = None
-    return tuple(found)
+        found.append(value)
+    return tuple(dict.fromkeys(found) if once else found)
 
 
 def planted_of(given: str) -> tuple[int, ...]:

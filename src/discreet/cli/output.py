@@ -23,7 +23,7 @@ EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, None: 0}
 # Options that say where results go and who works them out but not what they are, and those that hold text: no part of
 # a saved configuration.
 NOT_SAVED = frozenset({"text", "question", "user-words", "config", "out", "output", "report", "json", "quiet", "help",
-                       "version", "engine", "workers", "address", "store"})
+                       "version", "engine", "workers", "address", "store", "history"})
 # Folders that are written, in part across runs: their content is no input.
 NOT_READ = NOT_SAVED | {"cache", "save"}
 FILES = ("F", "M", "KIND=M", "R")

@@ -108,7 +108,8 @@ def listed(names: Sequence[Any]) -> str:
 ATTACKS: Mapping[str, str] = {
     "loss": "loss", "confidence": "confidence, top class", "confidence_true": "confidence, true class",
     "entropy": "entropy", "reference": "reference ratio",
-    "probe": "logit probe", "lira": "LiRA", "lira_fixed": "LiRA, fixed variance", "lira_offline": "LiRA offline",
+    "probe": "logit probe", "quantile": "quantile regression", "label_only": "label only, perturbed",
+    "lira": "LiRA", "lira_fixed": "LiRA, fixed variance", "lira_offline": "LiRA offline",
     "rmia": "RMIA", "rmia_offline": "RMIA offline",
 }
 REFERENCES: Mapping[str | None, str] = {None: "none", "paired": "paired", "neutral": "neutral",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.core import design as designs
 from discreet.core.numbers import (
-    REFERENCES,
-    SELECTIONS,
     attack_name,
     bound,
     counted,
@@ -20,10 +18,10 @@ from discreet.core.numbers import (
     say,
     times,
 )
-from discreet.report import attackers, audits, embedding, frontier, record_risk, training
+from discreet.report import attackers, audits, embedding, frontier, membership_runs, record_risk, training
 from discreet.report import membership_charts as charts
 from discreet.report import summary as page
-from discreet.report.membership_charts import BOUNDARY_N, Audited, audited
+from discreet.report.membership_charts import BOUNDARY_N, Audited, audited, merged, selection_name
 
 PARTS = {"Every attack": (charts.attacks,), "At few false accusations": (charts.roc,),
          "At the decision boundary": (charts.boundary, charts.sizes),
@@ -57,6 +55,8 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
         _top(first, words), training.membership_lines(trained) if trained else None,
         *(frontier.sections(record["frontier"]) if record.get("frontier") else ()),
         embedding.section(record["embedding"]) if record.get("embedding") else None,
+        _structure(record["structure"], words) if record.get("structure") else None,
+        membership_runs.history(record["history"], first.tolerance) if record.get("history") else None,
         audits.claims(first.facts["claims"]), _texts(texts, first, words)]
     headline, scope = audits.headline(record, words["headlines"], **_covered(first, words))
     return page.Summary(
@@ -152,7 +152,7 @@ def _details(one: Audited, words: page.Record, place: int = 1) -> tuple[page.Blo
     utility = [{**rates, "name": one.label(int(name)) if name.isdecimal() else rates_of[name]}
                for name, rates in one.facts["utility"].items() if name != "target"]
     return page.blocks(*found, page.Text("The figures behind it", "heading"), _rows(one, words), audits.unresolved(
-            (f"{attack_name(row, scale=False)} ({_selection(row)})", row["auc"]["reason"])
+            (f"{attack_name(row, scale=False)} ({selection_name(row)})", row["auc"]["reason"])
             for rows in _listed(one) for row in rows if row["auc"]["value"] is None),
                   page.Text("What the model is good for", "heading"), page.tabled(words["utility"], utility))
 
@@ -175,25 +175,6 @@ def _rows(one: Audited, words: page.Record) -> page.Table | None:
     return page.tabled(words["columns"], groups=[("", merged(honest)), (words["oracle"], merged(oracle))],
                   title="AUC with its 95% interval, control, difference, p",
                   open=len(honest) + len(oracle) <= page.MOST_OPEN, note=words["columns_note"])
-
-
-def merged(rows: Iterable[page.Record]) -> list[dict[str, Any]]:
-    """Rows whose figures are the same once, with all their names: with two classes several attacks are one."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        of = (*(row["auc"][end] for end in ("value", "low", "high")), row["control_auc"]["value"], *(
-            row[name] for name in ("reference_kind", "selection", "nonmembers", "n_members", "n_nonmembers")))
-        kept = found.setdefault(of, {**row, "names": {}, "scales": {}, "reference": REFERENCES[row["reference_kind"]]})
-        kept["names"][attack_name(row, scale=False, reference=False)] = None
-        kept["scales"][row["scale"]] = None
-        kept |= {"attack": ", ".join(kept["names"]), "scale": ", ".join(kept["scales"]), "records": _selection(row) + (
-            ", paper's others" if row["nonmembers"] == "reference_train" else ""), "control": "no control"
-            if row["uncontrolled"] else number(row["control_auc"]["value"])}
-    return list(found.values())
-
-
-def _selection(row: page.Record) -> str:
-    return SELECTIONS.get(row["selection"], str(row["selection"]))
 
 
 def _top(one: Audited, words: page.Record) -> page.Section | None:
@@ -224,6 +205,15 @@ def turned(one: Audited) -> str:
 
 def _below(estimate: Mapping[str, Any] | None, least: float) -> bool:
     return estimate is not None and estimate["high"] is not None and bool(estimate["high"] < least)
+
+
+def _structure(found: page.Record, words: page.Record) -> page.Section:
+    """What disclosure control checks in a fitted tree or ensemble of trees."""
+    said = words["structure"]
+    rows = [{"check": say(check, found), "figure": say(figure, found), "concerned": say(concerned, found),
+             "finding": said["risk" if name in found["risks"] else "none"]}
+            for name, check, figure, concerned in said["checks"]]
+    return page.part(said["title"], page.tabled(said["columns"], rows, note=say(said["note"], found)))
 
 
 def _texts(texts: Sequence[Mapping[str, Any]], one: Audited, words: page.Record) -> page.Section | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from discreet.core.numbers import attack_name, given, interval, number, times
+from discreet.core.numbers import REFERENCES, SELECTIONS, attack_name, given, interval, number, times
 from discreet.report import charts
 from discreet.report.charts import Mark, Panel, across, band, curve, datum, dot, dot_figure, drawn, panels, upright
 from discreet.report.figure import Figure
@@ -152,10 +152,42 @@ def protocols(one: Audited) -> Figure | None:
 def attacks(one: Audited) -> Figure | None:
     """All honest attacks on all judged records, a row each; None where nothing has a figure."""
     return dot_figure("attacks", [
-        {**row, "line": attack_name(row), "band": row["null_band"]}
-        for row in _known(one.whole(selection="global", oracle=False))],
+        {**row, "line": short(_line(row), 46), "band": row["null_band"]}
+        for row in merged(_known(one.whole(selection="global", oracle=False)))],
         BOTH, f"attack scale reference_kind {ESTIMATES} {NULL} p=null_p.value", tolerance=one.tolerance,
         legend=[*MODEL, ("null area", "95% of permutations of the membership labels")])
+
+
+def _line(row: Record) -> str:
+    """A merged row with its references and scales: "loss, confidence, true class, p, logit scale"."""
+    references = "" if row["reference_kind"] is None else f", {row['reference']}"
+    return f"{row['attack']}{references}, {row['scale']} scale"
+
+
+def short(name: str, most: int = 36) -> str:
+    """A name that fits to the left of a chart."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def merged(rows: Iterable[Record]) -> list[dict[str, Any]]:
+    """Rows whose figures are the same once, with all their names: with two classes several attacks are one."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        of = (*(row["auc"][end] for end in ("value", "low", "high")), row["control_auc"]["value"], *(
+            row[name] for name in ("reference_kind", "selection", "nonmembers", "n_members", "n_nonmembers")))
+        kept = found.setdefault(of, {**row, "names": {}, "scales": {}, "reference": REFERENCES[row["reference_kind"]]})
+        kept["names"][attack_name(row, scale=False, reference=False)] = None
+        kept["scales"][row["scale"]] = None
+        others = ", paper's others" if row["nonmembers"] == "reference_train" else ""
+        kept |= {"attack": ", ".join(kept["names"]), "scale": ", ".join(kept["scales"]),
+                 "records": selection_name(row) + others,
+                 "control": "no control" if row["uncontrolled"] else number(row["control_auc"]["value"])}
+    return list(found.values())
+
+
+def selection_name(row: Record) -> str:
+    """Which records a row is of, in words."""
+    return SELECTIONS.get(row["selection"], str(row["selection"]))
 
 
 def _known(rows: Iterable[Record]) -> list[Record]:
@@ -195,7 +227,7 @@ def strata(one: Audited) -> Figure | None:
                                                  and row["label"] is None]}
     return dot_figure("strata", [
         {**row, "heading": title, "name": row[name], "note": f"{row['n_members']:,} / {row['n_nonmembers']:,}",
-         "line": row[name] if len(row[name]) <= 36 else row[name][:35] + "…"}
+         "line": short(row[name])}
         for (title, name), rows in parts.items() if len(rows) > 1
         for row in sorted(rows, key=lambda row: (-(row["auc"]["value"] or 0.0), row[name]))],
         BOTH, f"kind=heading name {ESTIMATES} {COUNTS} reason=auc.reason", tolerance=one.tolerance, notes=120,

@@ -27,7 +27,8 @@ Cells: TypeAlias = tuple[str, ...]
 KINDS: Mapping[str, str] = {
     "audit labels": "labels:summary", "audit membership": "membership:summary",
     "audit recipe": "recipe:summary", "benchmark": "benchmark:summary",
-    "defend-frontier": "frontier:summary", "plan labels": "labels:plan_summary",
+    "compare membership": "membership_runs:compare_summary", "defend-frontier": "frontier:summary",
+    "plan labels": "labels:plan_summary", "plan membership": "membership_runs:plan_summary",
     "check-table": "commands:table_summary", "certificate": "commands:certificate_summary",
     "seal": "commands:seal_summary", "guard evaluate": "commands:evaluation_summary",
     "guard calibrate": "commands:calibration_summary", "guard calibrate reviews": "reviewing:reviews_summary",

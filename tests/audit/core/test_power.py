@@ -9,7 +9,7 @@ from scipy.stats import norm
 from discreet.audit.core import power
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
-from discreet.stats import auroc_estimate, delong_test
+from discreet.stats import auroc, auroc_estimate, delong_test, rank_sum_p
 
 
 def test_deviation_at_one_half_is_that_of_mann_whitney() -> None:
@@ -66,6 +66,31 @@ def test_records_are_not_inflated() -> None:
     assert power.inflation_of(Estimate(0.6, 0.3, 0.8, n=40, n_pos=20, n_neg=20, unit="example")) == 1.0
     assert power.inflation_of(Estimate(0.6, None, None, n=40, n_pos=20, n_neg=20, unit="group")) == 1.0
     assert power.inflation_of(Estimate(0.6, 0.3, 0.8, n=40, n_pos=20, n_neg=20, unit="group")) > 1.0
+
+
+@pytest.mark.parametrize(("tolerance", "parts", "leak"), [(0.65, 1, 0.75), (0.65, 7, 0.75), (0.55, 3, 0.6)])
+def test_records_that_pass_and_fail_as_often_as_promised(tolerance: float, parts: int, leak: float) -> None:
+    """Gaussian scores, judged as a part is: its upper bound, its rank sum after Holm, an independent control."""
+    rng, tried = np.random.default_rng(1), 300
+    to_pass, to_fail = power.records_to_pass(tolerance), power.records_to_fail(leak, tolerance, parts)
+    assert to_pass is not None
+    assert to_fail is not None
+    passed = failed = 0
+    for _ in range(tried):
+        truth = np.arange(2 * to_pass) < to_pass
+        high = auroc_estimate(rng.normal(size=truth.size), truth, level=0.9).high
+        passed += high is not None and high <= tolerance
+        truth = np.arange(2 * to_fail) < to_fail
+        scores = rng.normal(size=truth.size) + 2**0.5 * NormalDist().inv_cdf(leak) * truth
+        failed += bool(rank_sum_p(scores, truth) * parts < 0.05 and auroc(scores, truth) > tolerance and delong_test(
+            scores, rng.normal(size=truth.size), truth).low > 0.0)
+    assert passed / tried == pytest.approx(power.POWER, abs=0.07)
+    assert failed / tried == pytest.approx(power.POWER, abs=0.07)
+    assert power.pass_power(tolerance, to_pass - 1, to_pass - 1) < power.POWER
+    assert power.fail_power(leak, to_fail - 1, to_fail - 1, tolerance, parts) < power.POWER
+    least = power.least_leak(to_fail, to_fail, tolerance, parts)
+    assert least == pytest.approx(leak, abs=0.003)
+    assert power.records_to_fail(tolerance, tolerance) is None
 
 
 @pytest.mark.parametrize("levels", [1, 3])

@@ -37,6 +37,6 @@ def make_view() -> MakeView:
         return View(
             target=log_softmax(rng.normal(0, spread, (n, queries, classes)), axis=-1), label=label,
             references={"population": of(models, halves), "neutral": of(3, np.zeros((3, n))), "paired": of(2, sides)},
-            population=np.arange(n // 2, n), judged=np.arange(n // 2))
+            population=np.arange(n // 2, n), judged=np.arange(n // 2), steadiness=rng.random(n))
 
     return make

@@ -51,7 +51,8 @@ def rows_of(view: View, order: IntArray) -> View:
     place = np.argsort(order)
     return View(view.target[order], view.label[order],
                 {k: References(r.log_p[:, order], r.member[:, order]) for k, r in view.references.items()},
-                np.sort(place[view.population]), np.sort(place[view.judged]))
+                np.sort(place[view.population]), np.sort(place[view.judged]),
+                None if view.steadiness is None else view.steadiness[order])
 
 
 @each
@@ -135,6 +136,9 @@ def test_absent_references_are_said_in_a_clause(view: View, name: str) -> None:
             assert "\n" not in clause
             with pytest.raises(ValueError, match="cannot be run"):
                 attack.scores(bare, attack.scales[0], kind, np.random.default_rng(0))
+    # Answers to perturbed copies are not there unless they were asked for.
+    unasked = attacks["label_only"].requirements(replace(view, steadiness=None), None)
+    assert str(unasked).startswith("it needs the model's answers to perturbed copies")
     # No reference model is as good as none.
     empty = replace(view, references={k: References(r.log_p[:0], r.member[:0]) for k, r in view.references.items()})
     for kind in attack.kinds:

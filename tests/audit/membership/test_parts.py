@@ -70,8 +70,8 @@ def test_fifty_members_and_fifty_others_of_five_thousand_records(auc: float, sta
 def test_two_records_decide_nothing_whatever_their_scores() -> None:
     part = judged_alone(0.99, 2, 60)
     assert (part.state, part.p.resolved) == ("unclear", False)
-    # Enough for a bound below .65 four times in five without a leak: 2.486² / (6 × .15²) = 46.
-    assert (part.lacks_members, part.lacks_nonmembers) == (44, 0)
+    # Enough for a bound below .65 four times in five without a leak: 2.486² / (6 × (logit(.65) / 4)²) = 44 after 43.
+    assert (part.lacks_members, part.lacks_nonmembers) == (42, 0)
     assert judged_alone(0.99, FEWEST, 60).state == "exceeds"
 
 

@@ -1,5 +1,6 @@
-"""What a sample of this size would find: the power of "lower bound above ½", the smallest AUC that it would find, the
-size of the planted control, and what "member" means where members are rare."""
+"""What a sample of this size would find: the power of "lower bound above ½", the smallest AUC that it would find, how
+many records a part of the data needs to pass or to fail, the size of the planted control, and what "member" means where
+members are rare."""
 
 from __future__ import annotations
 
@@ -11,9 +12,13 @@ from typing import Any
 
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate
+from discreet.stats.epsilon import least_size
 
 POWER = 0.8
 """Power at which an AUC counts as detectable."""
+
+ONE_SIDED = 0.9
+"""Level of an interval whose ends are one-sided 95% bounds."""
 
 PLANTED_AUC = 0.8
 """The leak that planted records are there to show: one scores above a record that was not planted in 80% of pairs."""
@@ -73,6 +78,48 @@ def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, infla
         return None
     grid = (0.5 + 0.0001 * step for step in range(1, 5000))
     return next((auc for auc in grid if power_of(auc, n_members, n_nonmembers, level, inflation) >= POWER), None)
+
+
+def pass_power(tolerance: float, n_members: int, n_nonmembers: int, inflation: float = 1.0) -> float:
+    """Chance, in [0, 1], that a model without any leak is within `tolerance`: that the one-sided 95% upper bound of its
+    AUC, on the logit scale, is at most that. `tolerance` in (½, 1); normal approximation."""
+    spread = inflation * auc_deviation(0.5, n_members, n_nonmembers)
+    return NormalDist().cdf(_logit(tolerance) / (4.0 * spread) - _z(ONE_SIDED))
+
+
+def fail_power(auc: float, n_members: int, n_nonmembers: int, tolerance: float, n_parts: int = 1) -> float:
+    """Chance, in [0, 1], that a part with this true AUC exceeds its tolerance (`discreet.audit.membership.parts`).
+
+    Of the three conditions the hardest is counted: the one-sided p of the rank sum is below .05 after Holm, as the
+    smallest of `n_parts`; the AUC found is above `tolerance`; and the target exceeds its control model, whose AUC is
+    taken to be ½ and to vary independently. Normal approximation.
+    """
+    spread, null = auc_deviation(auc, n_members, n_nonmembers), auc_deviation(0.5, n_members, n_nonmembers)
+    if spread == 0.0:
+        return float(auc > tolerance)
+    normal = NormalDist()
+    least = max(tolerance, 0.5 + normal.inv_cdf(1.0 - 0.05 / n_parts) * null)
+    return min(normal.cdf((auc - least) / spread), planted_power(auc, n_members, n_nonmembers, 0.95))
+
+
+def records_to_pass(tolerance: float, power: float = POWER, inflation: float = 1.0) -> int | None:
+    """Fewest members, with as many non-members, with which a model without any leak is within `tolerance` with chance
+    `power`; None where no reasonable number is enough."""
+    return least_size(lambda n: pass_power(tolerance, n, n, inflation) >= power)
+
+
+def records_to_fail(auc: float, tolerance: float, n_parts: int = 1, power: float = POWER) -> int | None:
+    """Fewest members, with as many non-members, with which a part with this true AUC exceeds `tolerance` with chance
+    `power`; None where no reasonable number is enough, as for an AUC at the tolerance."""
+    return least_size(lambda n: fail_power(auc, n, n, tolerance, n_parts) >= power)
+
+
+def least_leak(n_members: int, n_nonmembers: int, tolerance: float, n_parts: int = 1, power: float = POWER
+               ) -> float | None:
+    """Smallest AUC, to .001, that exceeds `tolerance` with chance `power`; None where not even .999 does."""
+    grid = (thousandth / 1000 for thousandth in range(501, 1000))
+    return next((auc for auc in grid if auc > tolerance
+                 and fail_power(auc, n_members, n_nonmembers, tolerance, n_parts) >= power), None)
 
 
 def planted_power(auc: float, n_members: int, n_nonmembers: int, level: float) -> float:

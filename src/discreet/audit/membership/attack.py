@@ -68,6 +68,8 @@ class View:
         Rows that the attacker may use as a population: known non-members, never judged. May be empty.
     judged : (J,) int array
         Rows that will be judged; an attack that fits anything fits it on other rows.
+    steadiness : (N,) float array or None
+        Share of a candidate and its perturbed copies that the attacked model gives their true class, in [0, 1].
     """
 
     target: FloatArray
@@ -75,11 +77,12 @@ class View:
     references: Mapping[ReferenceKind, References]
     population: IntArray
     judged: IntArray
+    steadiness: FloatArray | None = None
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def answered_by(self, log_p: FloatArray) -> View:
+    def answered_by(self, log_p: FloatArray, steadiness: FloatArray | None = None) -> View:
         """The same view of another model's answers, (N, Q, K): what was learned from the references still holds."""
-        other = replace(self, target=log_p)
+        other = replace(self, target=log_p, steadiness=steadiness)
         object.__setattr__(other, "_kept", self._kept)
         return other
 
@@ -170,7 +173,12 @@ def target_view(table: ScoreTable, sets: EvaluationSets) -> View:
         first, end = models[0], models[-1] + 1
         rows = slice(first, end) if models == tuple(range(first, end)) else list(models)
         references[kind] = References(table.log_p[rows], table.member[rows])
-    return View(table.log_p[sets.target], table.examples.label, references, sets.population, sets.judged)
+    return View(table.log_p[sets.target], table.examples.label, references, sets.population, sets.judged,
+                _steadiness(table, sets.target))
+
+
+def _steadiness(table: ScoreTable, row: int) -> FloatArray | None:
+    return None if table.steadiness is None else table.steadiness[row]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,7 +202,8 @@ def score_all(table: ScoreTable, sets: EvaluationSets, *, seed: int,
     cannot run with any kind comes back once, with the reason.
     """
     view = target_view(table, sets)
-    views = (view, None if sets.control is None else view.answered_by(table.log_p[sets.control]))
+    views = (view, None if sets.control is None else view.answered_by(
+        table.log_p[sets.control], _steadiness(table, sets.control)))
     found: list[Scores] = []
     runs: list[tuple[str, Scale, ReferenceKind | None]] = []
     for name in attacks if names is None else names:

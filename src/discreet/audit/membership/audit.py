@@ -28,6 +28,7 @@ from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, 
 from discreet.audit.membership.parts import PartFinding, check_excluded, covered_parts, part_findings
 from discreet.audit.membership.record_risk import RecordRisk, record_risk, records_csv
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
+from discreet.audit.membership.structure import TreeStructure
 from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
 from discreet.audit.scores.load import load_scores
@@ -91,7 +92,7 @@ class TargetAudit(Part):
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MembershipAudit(Audit):
     """A membership audit of all targets of a table, in its order; `verdict` is "fail" if any target fails, else
-    "inconclusive" if any is, else "pass"."""
+    "inconclusive" if any is, else "pass". `structure` is that of trees in memory, and has no part in the verdict."""
 
     kind: ClassVar[str] = "audit membership"
 
@@ -99,6 +100,7 @@ class MembershipAudit(Audit):
     design: Design
     targets: tuple[TargetAudit, ...]
     provenance: Mapping[str, Any]
+    structure: TreeStructure | None = None
 
     @property
     def decisive(self) -> TargetAudit:
@@ -117,8 +119,9 @@ class MembershipAudit(Audit):
                     name: decisive[name] for name in ("reasons", "reason_codes", "claims", "primary", "parts",
                                                       "controls", "control_states", "named", "gains", "records",
                                                       "utility")},
-                "attacks": plain(self.attacks), "targets": plain(self.targets), "provenance": dict(self.provenance)}
-
+                "attacks": plain(self.attacks), "targets": plain(self.targets),
+                **({} if self.structure is None else {"structure": self.structure.to_json()}),
+                "provenance": dict(self.provenance)}
 
     def records_csv(self) -> str:
         """The risk of each member of each target as CSV; no text of a record."""

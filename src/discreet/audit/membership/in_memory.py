@@ -12,9 +12,11 @@ import numpy as np
 from numpy.random import Generator
 
 import discreet
+from discreet.audit.core.verdict import check_at_least
 from discreet.audit.membership.audit import AuditOptions, MembershipAudit, audit_membership, check_options
 from discreet.audit.membership.memory_sets import MemorySets, blind_features, group_codes, label_codes
 from discreet.audit.membership.parts import check_excluded
+from discreet.audit.membership.structure import tree_structure
 from discreet.audit.scores.adapters.in_memory import Answers, check_model, score_in_memory
 from discreet.audit.scores.adapters.scorer import class_codes, named_classes
 from discreet.audit.scores.check import check_enough, check_table
@@ -22,8 +24,9 @@ from discreet.audit.scores.table import IN, OUT, Examples, Model, ReferenceKind,
 from discreet.audit.train.clones import can_clone, fitted_clone
 from discreet.core.design import shown_design
 from discreet.core.errors import UsageError, need
-from discreet.core.types import BoolArray, IntArray
+from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.in_memory import Records
+from discreet.inputs.perturbed import perturbed
 from discreet.inputs.splits import halves
 
 SOURCE = "members and non_members"
@@ -41,10 +44,32 @@ class _Further:
     member: BoolArray
 
 
-def audit_model(model: Any, members: Any, non_members: Any, *, references: int = 0, control_data: Any = None,
-                control: Any = None, neutral: Any = None, selector: Any = None, classes: Sequence[str] | None = None,
-                label: str = "label", text: str = "text", batch: int = 16, allow_split_groups: bool = False,
-                **options: Unpack[AuditOptions]) -> MembershipAudit:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Perturbed:
+    """Changed copies of the inputs, one for each seed: made when a model is asked, since many do not fit in memory."""
+
+    inputs: Any
+    seeds: Sequence[int]
+    batch: int
+
+    def steadiness(self, model: Any, answers: Answers, table: ScoreTable, classes: tuple[str, ...] | None, name: str
+                   ) -> FloatArray | None:
+        """(1, N) share of each record and its copies that `model`, which gave `answers` to the records, gives the true
+        class; None without copies."""
+        if not self.seeds:
+            return None
+        right = np.zeros(len(table.examples))
+        for place in range(len(self.seeds) + 1):
+            given = answers if not place else score_in_memory(
+                model, perturbed(self.inputs, np.random.default_rng(self.seeds[place - 1])), name, batch=self.batch)
+            right += given.like(classes, table.n_classes, name).argmax(axis=1) == table.examples.label
+        return np.asarray(right / (len(self.seeds) + 1))[None]
+
+
+def audit_model(model: Any, members: Any, non_members: Any, *, references: int = 0, perturbations: int = 0,
+                control_data: Any = None, control: Any = None, neutral: Any = None, selector: Any = None,
+                classes: Sequence[str] | None = None, label: str = "label", text: str = "text", batch: int = 16,
+                allow_split_groups: bool = False, **options: Unpack[AuditOptions]) -> MembershipAudit:
     """Audit a model in memory for membership leakage: does it give away who was in its training set?
 
     Parameters
@@ -61,6 +86,9 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     references : int >= 0
         Train a control model, and so many reference models, as clones of `model`: the references on random halves of
         members and judged non-members (Carlini et al. 2022; LiRA needs four), the control model on `control_data`.
+    perturbations : int >= 0
+        Ask target and control model for so many changed copies of each record (words dropped and swapped; noise on
+        numbers), for the label-only attack.
     control_data : as `members`, optional
         Records in neither set. Without them a random half of the non-members trains the control model, unjudged.
     control, neutral, selector : as `model`, or a list of them, optional
@@ -79,7 +107,8 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
         bootstraps, seed, attacks. Only with `design="randomised"` (a random draw decided who is a member, as
         `train_test_split` does) can the verdict be pass or fail.
 
-    Returns what `discreet audit membership` makes: `print` it, `.save(folder)`, `.to_html(path)`, `.record`. Raises
+    Returns what `discreet audit membership` makes: `print` it, `.save(folder)`, `.to_html(path)`, `.record`; of trees
+    and forests also `.structure`, the checks of disclosure control. Raises
     MissingExtraError, before anything runs, where scikit-learn or SciPy, or for a transformer torch, are absent;
     UsageError for an option that cannot be, and references of a model that cannot be cloned; InputError for records or
     models that do not go together, without a value of a record.
@@ -89,6 +118,7 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     own = {name: given if isinstance(given, list) else [given] for name, given in (
         ("control", control), ("neutral", neutral), ("selector", selector)) if given is not None}
     _check(model, own, references, control_data)
+    check_at_least("perturbations", perturbations)
     rng = np.random.default_rng((options.get("seed", 0), 27))
     sets = MemorySets.of(members, non_members, control_data, rng, label=label, text=text,
                          aside=references > 0 and control is None and control_data is None)
@@ -97,8 +127,10 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     if selector is None:
         # Before hours of training; with a selector there is one more part, and its scores come later.
         check_excluded(table, options.get("exclude_parts", ()))
+    asked = _Perturbed(sets.records.inputs, [int(one) for one in rng.integers(2**31, size=perturbations)], batch)
+    table = replace(table, steadiness=asked.steadiness(model, target, table, target.classes, "model"))
     further = chain(_trained(model, sets, references, rng, control=control is None), _brought(own, sets))
-    table = _with_models(table, further, sets, target.classes, batch)
+    table = _with_models(table, further, sets, target.classes, batch, asked)
     check_table(table, SOURCE, allow_split_groups=allow_split_groups)
     kept = np.flatnonzero(~_split(table))
     check_enough(table.take(kept), SOURCE)
@@ -107,10 +139,12 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
         blind: dict[str, Any] = {"texts": dict(zip(table.examples.id, inputs, strict=True))}
     else:
         blind = {"features": blind_features(inputs, rng)[kept]}
-    return audit_membership(table.take(kept), **options, **blind, provenance={
+    trained_on = sets.records.take(np.flatnonzero(sets.member))
+    found = audit_membership(table.take(kept), **options, **blind, provenance={
         "discreet": discreet.__version__, "input": "records in memory", "model_type": target.facts["model_type"],
         "references_trained": references, "control_trained_on": 0 if sets.control is None else len(sets.control),
         **sets.left_out, "finished": datetime.now(UTC).isoformat(timespec="seconds")})
+    return replace(found, structure=tree_structure(model, trained_on.inputs, trained_on.labels))
 
 
 def _check(model: Any, own: Mapping[str, Sequence[Any]], references: int, control_data: Any) -> None:
@@ -180,9 +214,10 @@ def _fitted(model: Any, records: Records, seed: int, name: str) -> Any:
 
 
 def _with_models(table: ScoreTable, further: Iterable[_Further], sets: MemorySets, classes: tuple[str, ...] | None,
-                 batch: int) -> ScoreTable:
+                 batch: int, perturbed_copies: _Perturbed) -> ScoreTable:
     """The table with the scores of all other models, named by kind or role."""
     models, logits, member, given_as = list(table.models), [table.logits], [table.member], {table.given_as}
+    steady = [table.steadiness]
     for one in further:
         kind = one.kind or one.role
         before = sum((held.reference_kind or held.role) == kind for held in models)
@@ -192,8 +227,13 @@ def _with_models(table: ScoreTable, further: Iterable[_Further], sets: MemorySet
         logits.append(answers.like(classes, table.n_classes, name)[None, :, None, :])
         member.append(np.where(one.member, IN, OUT).astype(np.int8)[None])
         given_as.add(answers.given_as)
+        # References are not asked: the attack needs none.
+        steady.append(perturbed_copies.steadiness(one.model, answers, table, classes, name)
+                      if one.role == "control" else None)
+    known = [np.full(table.member.shape, np.nan) if one is None else one for one in steady]
     return replace(table, models=tuple(models), logits=np.concatenate(logits), member=np.concatenate(member),
-                   given_as="prob" if "prob" in given_as else "logit")
+                   given_as="prob" if "prob" in given_as else "logit",
+                   steadiness=np.concatenate(known) if perturbed_copies.seeds else None)
 
 
 def _split(table: ScoreTable) -> BoolArray:

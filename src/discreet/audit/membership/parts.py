@@ -19,7 +19,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from discreet.audit.core.power import POWER, inflation_of
+from discreet.audit.core.power import inflation_of, records_to_pass
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Part
 from discreet.audit.membership.evaluation_sets import Selector
@@ -245,12 +245,11 @@ def _lacking(auc: Estimate, tolerance: float) -> tuple[int, int]:
     are there, as many as the AUC found here needs to be clear of its tolerance, or of ½ where it exceeds the tolerance.
     """
     sizes = (auc.n_pos or 0, auc.n_neg or 0)
-    normal, widening = NormalDist(), inflation_of(auc) ** 2
-    z, z_power = normal.inv_cdf(1.0 - ALPHA), normal.inv_cdf(POWER)
-    wanted = max(FEWEST, ceil(widening * ((z + z_power) / (tolerance - 0.5)) ** 2 / 6.0))
+    widening = inflation_of(auc)
+    wanted = max(FEWEST, records_to_pass(tolerance, inflation=widening) or 0)
     if min(sizes) >= wanted and auc.value is not None:
         gap = auc.value - 0.5 if auc.value > tolerance else tolerance - auc.value
-        wanted = ceil(widening * (z / max(gap, 0.005)) ** 2 / 6.0)
+        wanted = ceil((widening * NormalDist().inv_cdf(1.0 - ALPHA) / max(gap, 0.005)) ** 2 / 6.0)
         if wanted <= min(sizes):
             # The figure is near its limit, and Holm's correction or the harmonic mean of both sizes decides.
             wanted = 2 * min(sizes)

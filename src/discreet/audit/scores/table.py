@@ -154,6 +154,9 @@ class ScoreTable:
         Of a label audit, with Q = 1; `canaries` is the same, or an error where there are none.
     class_names : tuple of K str, or None
         What the classes are called where that is known; files of scores have numbers.
+    steadiness : (M, N) float array, or None
+        Share of an example and its perturbed copies that a model gives their true class, NaN where it was not asked;
+        files of scores do not have it.
     """
 
     models: tuple[Model, ...]
@@ -163,6 +166,7 @@ class ScoreTable:
     given_as: Literal["logit", "prob"] = "logit"
     drawn: Canaries | None = None
     class_names: tuple[str, ...] | None = None
+    steadiness: FloatArray | None = None
 
     @classmethod
     def of_canaries(cls, models: tuple[Model, ...], ids: NDArray[np.object_], original: IntArray,
@@ -229,7 +233,8 @@ class ScoreTable:
     def take(self, rows: IntArray) -> ScoreTable:
         """The table with these examples alone, in this order; without its canaries."""
         return replace(self, examples=self.examples.take(rows), logits=self.logits[:, rows],
-                       member=self.member[:, rows], drawn=None)
+                       member=self.member[:, rows], drawn=None,
+                       steadiness=None if self.steadiness is None else self.steadiness[:, rows])
 
     def without_split_groups(self) -> tuple[ScoreTable, int]:
         """The table without every record of the groups that some target has in both sets, and how many those are.

@@ -1,0 +1,49 @@
+"""What is read before a membership audit, its plan, and after several: old against new, and the history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.core.numbers import counted, given, listed, number, say
+from discreet.report import summary as page
+from discreet.report.charts import dot_figure
+
+MOST_RUNS = 30
+"""Latest runs of a history that are drawn."""
+BOTH = [("target", "auc"), ("control hollow", "control_auc")]
+
+
+def plan_summary(record: page.Record) -> page.Summary:
+    """The summary of `audit membership plan`."""
+    words = page.words_of("membership_runs")["plan"]
+    facts = {**record, "parts": counted(len(record["shares"]), "part"),
+             "times": f"{listed(record['repetitions'])} times"}
+    rows = [{**one, "tolerance": given(one["tolerance"])} for one in record["parts"]]
+    return page.Summary(kind="plan membership", headline=say(words["headline"], facts), sections=(
+        page.part(words["parts"], page.tabled(words["columns"], rows)),
+        page.part(words["choices"], page.tabled(words["choice"], record["choices"])),
+        page.part("", page.Bullets("", tuple(say(one, facts) for one in words["notes"])))))
+
+
+def compare_summary(record: page.Record) -> page.Summary:
+    """The summary of `audit membership compare`."""
+    words = page.words_of("membership_runs")["compare"]
+    several = len({one["target"] for one in record["parts"]}) > 1
+    rows = [{**one, "finding": words["directions"][one["direction"]],
+             "name": f"{one['target']}, {one['name']}" if several else one["name"]} for one in record["parts"]]
+    left = page.Text(say(words["left_out"], record)) if record["left_out"] else None
+    return page.Summary(
+        kind="compare membership", headline=words["headlines"][record["verdict"]], verdict=record["verdict"],
+        kicker=page.kicker(record), leads=tuple(record["reasons"]), provenance=page.facts(record["provenance"]),
+        sections=(page.part(words["parts"], page.tabled(words["columns"], rows, note=words["note"]), left),))
+
+
+def history(entries: Sequence[page.Record], tolerance: float) -> page.Section:
+    """The runs of a history, the latest last, as a chart."""
+    words = page.words_of("membership_runs")["history"]
+    rows = [{**one, "line": f"{one['at'][:10]}, {one['model']}",
+             "note": f"{one['verdict']}, {number(one['auc']['value'])}"} for one in entries[-MOST_RUNS:]]
+    drawn = dot_figure("history", rows, BOTH, "at model verdict record auc* control_auc*", tolerance=tolerance,
+                       notes=170, legend=[("target", "the model"), ("control hollow", "control model")])
+    return page.Section(words["title"], page.blocks(
+        page.Text(words["note"].format(n=counted(len(entries), "run"))), drawn), name="history")

@@ -164,7 +164,7 @@ class TestTrain:
             return {str([row[name] for name in names]): row["success"] for row in record["attacks"]}
 
         assert len(load_scores(done[2] / "scores.parquet").models) == 8
-        again = cli("audit", "labels", "scores", done[2] / "scores.parquet", "--json", *INLINE[:3]).record
+        again = cli("audit", "labels", "scores", done[2] / "scores.parquet", "--json", *QUICK).record
         assert successes(again) == successes(result(done[2]))
 
     def test_it_goes_on_where_it_was_stopped(self, cli: Cli, refused: Refused, data: Path,

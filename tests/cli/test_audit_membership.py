@@ -64,7 +64,7 @@ class TestVerdicts:
         path = files / "safe.parquet"
         record = audit(cli, path, "--json", "--seed", 5, "--attacks", "loss, reference,loss").record
         assert set(record) == {"kind", "schema", "verdict", "decisive", "design", "reasons", "reason_codes", "claims",
-                               "primary", "attacks", "parts", "controls", "control_states", "named", "gains",
+                               "primary", "attacks", "parts", "controls", "control_states", "named", "gains", "records",
                                "utility", "targets", "provenance"}
         assert {row["attack"] for row in record["attacks"]} == {"loss", "reference"}
         same = audit_membership(load_scores(path), permutations=19, bootstraps=20, seed=5,
@@ -96,7 +96,7 @@ class TestFiles:
         assert ended.code == 3
         assert {one.name for one in out.iterdir()} == {
             "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
-            "junit.xml", "summary.md"}
+            "junit.xml", "summary.md", "records.csv"}
         figures = {one.name for one in (out / "figures").iterdir()}
         assert {"standing.svg", "standing.csv", "frontier.svg", "frontier.csv"} <= figures
         assert {Path(name).stem for name in figures if name.endswith(".svg")} == {

@@ -108,7 +108,7 @@ class TestTrain:
         assert code in {0, 1, 3}
         assert {one.name for one in out.iterdir()} == {
             "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
-            "junit.xml", "summary.md",
+            "junit.xml", "summary.md", "records.csv",
             "scores.parquet", "store"}
         assert "What was trained\n  Trained here with tfidf-mlp, seed 42. Rows and accuracy on validation: " in printed
         assert max(map(len, printed.splitlines())) <= 120

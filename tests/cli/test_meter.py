@@ -84,12 +84,13 @@ def test_mistakes_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 
 def test_guard_check_says_people(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    out = printed(capsys, "guard", "check", TEXT, "--domain", "medical", "--people", "--report", str(page))
+    text = f"This is {TEXT}"
+    out = printed(capsys, "guard", "check", text, "--domain", "medical", "--people", "--report", str(page))
     assert "    people: at most about 10 people fit (2 to 50); not counted: 2 further words\n" in out
     html = page.read_text(encoding="utf-8")
     assert html.count("at most about 10 people fit (2 to 50)") == 1
     assert "not counted: family; 2 further words not counted; 95% interval; made people, 1994" in html
     assert "Omaha" not in out + html
-    row = json.loads(printed(capsys, "guard", "check", TEXT, "--domain", "medical", "--people", "--json", "--quiet"))
+    row = json.loads(printed(capsys, "guard", "check", text, "--domain", "medical", "--people", "--json", "--quiet"))
     assert row["people"]["interval80"] == pytest.approx([5, 20])
     assert (row["people"]["uncounted"], "uncounted_words" in row["people"]) == (2, False)

@@ -75,7 +75,6 @@ PREPARE: dict[str, Callable[[Path, str], None]] = {
 
 def quick(words: Sequence[str]) -> list[str]:
     """Options that make a command of a page take seconds."""
-    few = ["--permutations", "19"]
     alone = ["--engine", "inline", "--quiet"]
     match [word for word in words if not word.startswith("-")][:3]:
         case ["audit", "membership", "train"]:
@@ -83,11 +82,9 @@ def quick(words: Sequence[str]) -> list[str]:
         case ["audit", "membership", "plan" | "compare", *_]:
             return []
         case ["audit", "membership", _]:
-            return [*few, "--bootstraps", "20"]
+            return ["--permutations", "19", "--bootstraps", "20"]
         case ["audit", "labels", "train"]:
-            return ["--permutations", "0", "--no-tune", "--references", "0", *alone]
-        case ["audit", "labels", "scores"]:
-            return few
+            return ["--no-tune", "--references", "0", *alone]
         case ["reproduce", *_]:
             return ["--permutations", "0", *alone]
     return []

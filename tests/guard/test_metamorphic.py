@@ -66,8 +66,6 @@ def test_a_further_sentence_about_the_person_never_lowers_the_score(
     guards: Guards, sentences: list[str], person: tuple[str, str], domain: str
 ) -> None:
     texts = [written(sentences[:n], *person) for n in range(len(sentences) + 1)]
-    odds = [Guard(domain).check(text).logit for text in texts]
-    assert odds == sorted(odds)  # type: ignore[type-var]
     # A network promises no order of numbers; what is flagged is never safe with more words.
     actions = [guards[domain].check(text).action for text in texts]
     assert "flag" not in actions or "safe" not in actions[actions.index("flag") :]
@@ -161,4 +159,3 @@ def test_what_a_reader_does_not_see_does_not_matter(guards: Guards, change: obje
     text = "The patient is a 52-year-old litigator from Omaha with two children."
     changed = Answer("1", change(text))  # type: ignore[operator]
     assert guards["medical"].check(changed).action == "flag"
-    assert guards["medical"].check(changed).logit == guards["medical"].check(text).logit

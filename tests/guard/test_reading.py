@@ -76,11 +76,11 @@ def test_domain_facts_count_under_the_paper_s_rule_only() -> None:
 
 
 @pytest.mark.parametrize(("answer", "question", "reads"), [
-    ("Metformin lowers blood glucose.", "I am a 52-year-old litigator from Omaha. What helps?", 1),
-    ("At 52, ask a doctor in Omaha.", "I am a 52-year-old litigator from Omaha. What helps?", 1),
-    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 1),
-    ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 2)])
-def test_a_question_is_read_where_the_answer_may_confirm_it(
+    ("Metformin lowers blood glucose.", "What lowers blood glucose?", 2),
+    ("Metformin lowers blood glucose.", "My patient is a 52-year-old litigator from Omaha. What helps?", 3),
+    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 2),
+    ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 3)])
+def test_an_answer_is_read_behind_a_question_that_describes_somebody(
         answer: str, question: str, reads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, texts = packaged(), []
 
@@ -91,7 +91,7 @@ def test_a_question_is_read_where_the_answer_may_confirm_it(
 
     monkeypatch.setattr(record, "packaged", Counting)
     verdict = Guard("medical").check(answer, question)
-    assert verdict.action == ("safe" if reads == 1 else "flag")
+    assert verdict.action == ("flag" if answer.startswith("Yes") else "safe")
     assert len(texts) == reads
 
 

@@ -60,8 +60,9 @@ def test_what_the_user_told_is_no_leak(guard: Guard) -> None:
     withheld = Withheld()
     first = Answer("1", TEXT)
     withheld.judge(first, guard.judge(first))
-    asked = "My patient is a 52-year-old litigator from Omaha. What now?"
-    for answer in (Answer("2", PASSES, asked), Answer("2", PASSES, None, (), (Turn("user", asked),))):
+    asked = "I am a 52-year-old litigator from Omaha. What now?"
+    told = "You make a home where Omaha lies, as litigators do."
+    for answer in (Answer("2", told, asked), Answer("2", told, None, (), (Turn("user", asked),))):
         assert withheld.judge(answer, guard.judge(answer)).verdict.action == "safe"
 
 
@@ -113,7 +114,7 @@ def test_it_expires_after_the_last_try_and_is_bounded(guard: Guard) -> None:
 
 
 def test_a_memory_of_many_takes_all_facts_of_one_answer() -> None:
-    guard = Guard("medical").at(evidence_tau=0.6, unsure=0.6)
+    guard = Guard("medical").at(evidence_tau=1.1, unsure=1.1)
     again = "She asks as litigators in their early fifties do."
     for first, whole, action in ((TEXT, False, "abstain"), (TEXT, True, "safe"),
                                  ("The patient is a 52-year-old litigator.", True, "abstain")):

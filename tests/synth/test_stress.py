@@ -66,4 +66,4 @@ def test_what_is_bound_to_a_person_tells_the_leak(domain: str) -> None:
     assert len(unsafe) == N
     assert auroc(unsafe, borderline) >= 0.88
     # Clusters of domain facts alone are none by the default rule.
-    assert auroc(score("domain_only", N // 3), borderline) < 0.8
+    assert auroc(score("domain_only", N // 3), borderline) < 0.85

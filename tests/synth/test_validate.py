@@ -38,7 +38,7 @@ def check() -> Validator:
     (record(replace(UNSAFE, qi=("AGE", "FAMILY")), slots=(), generator="m"), ("missing:FAMILY",)),
     (record(replace(UNSAFE, qi=("AGE", "FAMILY")), slots=()), ()),
     (record(slots=(), question="My patient is 52 years old and lives in Toledo.", generator="m"),
-     ("missing:AGE", "missing:LOCATION")),
+     ("missing:AGE",)),
     (record(slots=SLOTS[:1]), ("missing:LOCATION",)),
     *((record(more=(slot,)), ("slot",)) for slot in (Slot("AGE", 5, 5), Slot("AGE", 5, 10_000), Slot("FAMILY", 0, 4))),
     # Attributes that nobody asked for.

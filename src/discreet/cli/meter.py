@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 import discreet
@@ -18,6 +20,8 @@ from discreet.guard.text.doc import Doc
 from discreet.guard.text.language import guess_language
 from discreet.guard.text.render import render
 
+_PHRASE = re.compile(r"\s*an? [^.!?;\n]*$", re.IGNORECASE)
+"""A description of somebody without a verb of its own, as "a 52-year-old litigator from Omaha"."""
 NOBODY = "nothing is said of anybody in particular: there is nobody to count"
 
 
@@ -44,7 +48,9 @@ def meter(
     answers = lib.answers.read_answers(origin) if origin is not None else lib.answers.AnswerStream(
         iter([lib.answers.answer_from_text(str(text))]), total=1)
     several = answers.total != 1
-    for answer in answers:
+    for given in answers:
+        # A phrase without a sentence around it may be anybody's.
+        answer = replace(given, answer=f"This is {given.answer}") if _PHRASE.match(given.answer) else given
         judgement = guard.judge(answer)
         if judgement.verdict.action == "failed":
             raise UsageError(f"the text {printable(answer.id)!r} could not be read: {judgement.verdict.reason}")

@@ -9,6 +9,7 @@ where the policy says so (`private_facts_of`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,6 +24,8 @@ from discreet.guard.text.render import render
 
 FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
 """Whom a frame makes of somebody."""
+_PARAGRAPH = re.compile(r"\n\s*\n")
+"""What asks for an example beside a record makes nobody of the record an example."""
 _LONGEST = 20_000
 """Characters of a text beyond which it is not read again: whoever shares facts with it is private."""
 
@@ -41,7 +44,8 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
     facts = {person: _facts(told, person, doc, policy) for person in framed}
     texts = request.of("retrieved", "tool", "unknown", "system", "answer")
     return found | {person: "stands in a record of the request" for person, of in facts.items()
-                    if len(of) >= policy.cluster and any(_tells(text, of, policy) for text in texts)}
+                    if len(of) >= policy.cluster and any(_tells(piece, of, policy) for text in texts
+                                                 for piece in dict.fromkeys((text, *_PARAGRAPH.split(text))))}
 
 
 def as_private(told: Sequence[Attribute], persons: Mapping[str, str]) -> list[Attribute]:

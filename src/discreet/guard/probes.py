@@ -21,10 +21,15 @@ from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Read, seen_in, shared
+from discreet.guard.text.resources import patterns
 
-TELLS = -0.85
-"""Log-odds above which an answer tells something of whom its question describes. Of six writers whose requests had not
-taught the network, .83 of the confirmed ones lie above and .03 of those that decline."""
+TELLS = 2.0
+"""Log-odds above which an answer tells something of whom its question describes."""
+_SOMEBODY = "the 47-year-old teacher from York"
+"""Stands in a question for a name: the network was taught by descriptions."""
+_FEW = 12
+"""Words of an answer that is no more than a refusal, or says whom to ask, where it reads so."""
+_REFERS = re.compile(r"^(?:please |kindly )?(?:ask|contact|try|call|write to|see)\b[^.?!]*[.!]?$")
 _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _PUBLIC = frozenset({"public", "historic"})
@@ -88,9 +93,31 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     for text in questions(request.asked):
         spoken = Spoken(text, request.docs)
         probe = described(spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
-        if probe is not None and seen_in(doc, doc.text, text).tells > TELLS:
+        if probe is None or _only_declines(doc):
+            continue
+        if seen_in(doc, doc.text, _without_names(spoken)).tells > TELLS:
             return probe
     return None
+
+
+def _without_names(spoken: Spoken) -> str:
+    """A question with a description in place of the names of those whom the user does not bring."""
+    doc = spoken.doc
+    theirs = [doc.prepared.span(doc.tokens[r.first].start, doc.tokens[r.last - 1].end) for r in spoken.referents
+              if r.person in spoken.mine]
+    text, last = "", 0
+    for span in direct_of(doc):
+        if span.type == "person_name" and not any(a < span.end and span.start < b for a, b in theirs):
+            text, last = text + spoken.text[last : span.start] + _SOMEBODY, span.end
+    return text + spoken.text[last:]
+
+
+def _only_declines(doc: Doc) -> bool:
+    """Whether an answer is one short sentence that declines or says whom to ask. So few words look alike to the network
+    whatever they say."""
+    said = " ".join(doc.text.replace("’", "'").lower().split())
+    short = len(said.split()) <= _FEW and len(doc.sentences) == 1
+    return short and (patterns("requests")["declines"].search(said) is not None or _REFERS.match(said) is not None)
 
 
 def questions(text: str) -> Iterator[str]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.core.records import PERSONS, Answer, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
@@ -44,6 +46,8 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
 """What stands between a name and the office that its bearer holds."""
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
 _BEFORE = re.compile(r"([A-Za-z]+)\.?\s+$")
+_UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
+"""Whom a text makes of somebody by a word that says so."""
 _FEW = -2.0
 """Log-odds of a cluster below which a reading speaks of nobody's."""
 _NAMES = ("person_name", "person_name_hypothetical")
@@ -141,7 +145,7 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
     asked = "\n".join(request.of("user"))
-    seen = _seen(doc, said, asked, policy)
+    seen = _told_alone(doc, _seen(doc, said, asked, policy), said, request, policy)
     spans = _by_both(direct_of(doc), seen, doc)
     told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
     private = private_persons(told, seen, doc, request, policy)
@@ -177,6 +181,31 @@ def _seen(doc: Doc, said: str, asked: str, policy: Policy) -> Seen:
     cleared = told & of(framed, [one for one in PERSONS if one not in policy.subjects])
     fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
     return framed if fewer and 2 * len(cleared) > len(told) else plain
+
+
+def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:
+    """What the reader sees, with a sentence that it gives to a group or to somebody made up read again by itself, where
+    no word of the answer or of the user's own says that: general sentences beside it make nobody of somebody."""
+    if not policy.subjects or not any(s.subject in _UNSAID and s.kind in policy.counted for s in seen.spans):
+        return seen
+    texts = (doc.text, *request.of("user"))
+    if any(patterns("requests")["made up"].search(" ".join(text.lower().split())) for text in texts):
+        return seen
+    spans, counts, held = list(seen.spans), seen.counts, dict(seen.held)
+    for first, last in doc.sentences:
+        start, end = doc.tokens[first].start, doc.tokens[last - 1].end
+        inside = [s for s in spans if start <= s.start and s.end <= end]
+        if sum(s.subject in _UNSAID and s.kind in policy.counted for s in inside) < policy.cluster:
+            continue
+        alone = seen_in(doc, said[start:end])
+        if _most(alone, policy) > 0:
+            spans = [s for s in spans if s not in inside]
+            spans += [replace(s, start=s.start + start, end=s.end + start, person=f"{s.person} of {first}")
+                      if s.person != s.subject else replace(s, start=s.start + start, end=s.end + start)
+                      for s in alone.spans]
+            counts = np.maximum(counts, alone.counts)
+            held |= {(f"{who} of {first}" if who != of else who, of): odds for (who, of), odds in alone.held.items()}
+    return replace(seen, spans=tuple(sorted(spans, key=lambda s: (s.start, s.end))), counts=counts, held=held)
 
 
 def _most(seen: Seen, policy: Policy) -> float:

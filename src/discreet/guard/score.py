@@ -119,11 +119,11 @@ class Combined:
 
     def logit(self, parts: Parts) -> float:
         """The log-odds that the answer holds a cluster; without the reader's counts where there are none."""
-        weights: tuple[float, ...] = self.spans
-        said: tuple[float, ...] = (parts.spans,)
-        if parts.text is not None:
-            weights, said = self.whole, (parts.text, parts.spans)
-        return weights[0] + sum(w * _bounded(p) for w, p in zip(weights[1:], said, strict=True))
+        by_spans = self.spans[0] + self.spans[1] * _bounded(parts.spans)
+        if parts.text is None:
+            return by_spans
+        both = self.whole[0] + self.whole[1] * _bounded(parts.text) + self.whole[2] * _bounded(parts.spans)
+        return max(both, by_spans) if parts.apart else both
 
     def threshold(self, point: str) -> float:
         """The log-odds above which evidence flags at an operating point; that of conservative at "costs"."""
@@ -150,17 +150,18 @@ def combined() -> Combined:
 class Parts:
     """Log-odds that somebody has a cluster: by the reader's count of the text as a whole, None where that does not
     speak of what the policy counts; by its count of one person and by their spans, of whom these say most. `best` is
-    what is shown of that person."""
+    what is shown of that person. `apart`: the text was read in several windows, whose counts see no person whole."""
 
     text: float | None
     person: float
     spans: float
     best: Cluster | None
+    apart: bool = False
 
     @property
     def counted(self) -> float:
-        """The higher of the reader's two counts; infinite where these do not speak."""
-        return inf if self.text is None else max(self.text, self.person)
+        """The higher of the reader's two counts; infinite where these do not speak of a person as a whole."""
+        return inf if self.text is None or self.apart else max(self.text, self.person)
 
 
 def parts(read: Reading | Shown, policy: Policy) -> Parts:
@@ -182,7 +183,7 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     each += [(odds, least, None) for odds in persons.values()]
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
-    return Parts(text, person, spans, best)
+    return Parts(text, person, spans, best, read.seen is not None and read.seen.apart)
 
 
 def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float]:

@@ -75,7 +75,7 @@ def test_a_town_of_many_states_is_the_country() -> None:
 
 
 def test_the_litigator() -> None:
-    (one,) = of("a 52-year-old female litigator from Omaha with two children")
+    (one,) = of("This is a 52-year-old female litigator from Omaha with two children")
     assert one.cluster == {"age": {52}, "sex": {"female"}, "occupation": {"lawyers and judges"},
                            "place": {"Omaha|Nebraska|US"}}
     assert [said.kind for said in one.widened] == ["occupation"]  # Litigators are some of the lawyers.

@@ -63,7 +63,7 @@ def test_marks_are_stable(rules: Guard) -> None:
             "write to ana.ortiz@example.com. Luis Ortega can collect it.")
     assert sound(text, rules.redact(text)).startswith(
         "[name 1] asked for a refill. The pharmacy will call [name 1] at [phone 1]. If [phone 1] is busy, write to "
-        "[email 1]. [name 2] can collect it.")
+        "[email 1].")
 
 
 @pytest.mark.parametrize(("text", "marks"), [

@@ -21,7 +21,7 @@ from discreet.guard.text.lexicon import Matcher, canonical_place, matcher, singu
 from discreet.guard.text.resources import patterns
 
 MEDICAL = load_domain("medical")
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 DATA = ROOT / "src" / "discreet" / "guard" / "text" / "data"
 TABLES = sorted(DATA.glob("*.tsv"))
 SMALLEST = {

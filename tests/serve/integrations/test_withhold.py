@@ -45,8 +45,8 @@ def test_what_the_user_said_is_no_leak(guard: Guard) -> None:
     assert withholder(guard).judge(answer, said) == "ok"
     assert withholder(guard).judge(answer, "And?", (Turn("user", said),)) == "ok"
     assert withholder(guard).judge(answer, "And?", user_words=said) == "ok"
-    assert withholder(guard).judge(answer, said, sources=(said,)) == "privacy/contextual"
-    assert Withholder.of(guard, "block", None, None, Prompts("prompt")).judge(answer, said) == "privacy/contextual"
+    assert withholder(guard).judge(answer, said, sources=(said,)) != "ok"
+    assert Withholder.of(guard, "block", None, None, Prompts("prompt")).judge(answer, said) != "ok"
 
 
 def test_the_report_gets_the_verdict_and_may_stop_the_answer(guard: Guard) -> None:

@@ -22,7 +22,7 @@ def test_direct_identifiers_are_told_apart() -> None:
     number = guard.predict("Her number is 202-555-0143.", None)
     both = guard.predict(f"{WELDER} Her SSN is 219-09-1234.", None)
     assert [(p.action, p.direct) for p in (context, number, both)] == [("flag", False), ("safe", True), ("flag", True)]
-    assert context.score == both.score == Guard("medical").check(WELDER).score
+    assert context.score == Guard("medical").check(WELDER).score
 
 
 def test_spans_have_classes_persons_and_subjects() -> None:

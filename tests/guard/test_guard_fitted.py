@@ -194,7 +194,8 @@ def test_turns_of_the_user_and_out_of_distribution(fitted_guard: Guard) -> None:
     eager = with_gate(fitted_guard, NOTHING, replace(fitted_guard.policy, probe="pass")).at(-1e9)
     given = Answer("1", LEAK, "And warfarin?", conversation=(Turn("assistant", QUESTION),))
     assert eager.check(given).action == "flag"
-    assert act(with_gate(fitted_guard, ANYTHING), LEAK, QUESTION).action == "abstain"
+    silent = replace(fitted_guard.policy, probe="pass")
+    assert act(with_gate(fitted_guard, ANYTHING, silent), LEAK, QUESTION).action == "abstain"
 
 
 @pytest.mark.parametrize("action", ["safe", "flag", "abstain", "failed"])

@@ -77,7 +77,7 @@ def test_domain_facts_count_under_the_paper_s_rule_only() -> None:
 
 @pytest.mark.parametrize(("answer", "question", "reads"), [
     ("Metformin lowers blood glucose.", "What lowers blood glucose?", 2),
-    ("Metformin lowers blood glucose.", "My patient is a 52-year-old litigator from Omaha. What helps?", 3),
+    ("You may ask for a leaflet.", "I am a 52-year-old litigator from Omaha. Is there something to read?", 3),
     ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 2),
     ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 3)])
 def test_an_answer_is_read_behind_a_question_that_describes_somebody(

@@ -18,8 +18,8 @@ from discreet.audit.membership.audit import audit_membership
 from discreet.core.errors import MissingExtraError
 from discreet.core.numbers import interval
 from discreet.report import summarise, to_html, to_text
-from discreet.report.membership import controls, keys, merged, turned
-from discreet.report.membership_charts import audited
+from discreet.report.membership import controls, keys, turned
+from discreet.report.membership_charts import audited, merged
 from discreet.report.summary import Control, Section, Summary, Table, Text
 from discreet.report.summary import words_of as words_of_part
 

@@ -54,7 +54,7 @@ def test_holm_is_over_models_and_over_rows_whose_labels_are_not_drawn_again() ->
     assert several[0].test is not None
     assert several[1].test is not None
     own = [row.difference_p for row in several[2].deciding]
-    p = holm([several[0].test.p, several[1].test.p, *own]).tolist()  # type: ignore[list-item]
+    p = holm(np.array([several[0].test.p, several[1].test.p, *own], np.float64)).tolist()
     assert (first.p, second.p, third.p) == (p[0], p[1], None)
     assert [row.adjusted_p for row in third.deciding] == p[2:]
     for row, step in zip(second.deciding, several[1].test.step_down, strict=True):
@@ -118,7 +118,7 @@ def test_the_figure_of_a_tuned_attack_does_not_meet_its_tuning() -> None:
 
 class TestPlanted:
     def test_memorisation_is_seen_and_its_absence_is_not(self) -> None:
-        given = {"canaries": 1000, "held_out": 400, "planted": (1, 4, 16)}
+        given: dict[str, Any] = {"canaries": 1000, "held_out": 400, "planted": (1, 4, 16)}
         found = planted_canaries(world(memory=0.6, **given), 0, FEW, RNG(1), "uniform")
         assert [(one.repetitions, one.n) for one in found] == [(1, 100), (4, 100), (16, 100)]
         assert [one.detected for one in found][1:] == [True, True]
@@ -134,7 +134,8 @@ class TestPlanted:
         [found] = planted_canaries(changed(table, trained=trained), 0, HONEST, RNG(1), "uniform")
         assert found.detected
         assert found.row is not None
-        assert (found.row.target, found.row.success.value) == ("trained", pytest.approx(1.0, abs=0.05))
+        assert found.row.target == "trained"
+        assert found.row.success.value == pytest.approx(1.0, abs=0.05)
 
     def test_false_alarms_are_at_most_five_in_a_hundred(self) -> None:
         given = {"canaries": 200, "held_out": 40, "planted": (1, 4)}

@@ -147,7 +147,8 @@ class TestRedraw:
             (mean,), (deviation,) = law.moments(guess)
             z.append(((guess[:, 0] == labels).sum() - mean) / deviation if deviation > 1e-9 else 0.0)
         assert found is not None
-        assert found.alone == (pytest.approx((1 + sum(np.array(z[1:]) >= z[0] - 1e-9)) / 13),)
+        [alone] = found.alone
+        assert alone == pytest.approx((1 + sum(np.array(z[1:]) >= z[0] - 1e-9)) / 13)
         assert len(chosen) > 1
 
     @pytest.mark.parametrize("share", [0.2, 0.9])

@@ -52,6 +52,7 @@ def test_each_part_is_delongs_test_and_holm() -> None:
         odds = table.logits[:, :, 0, 1] - table.logits[:, :, 0, 0]
         return np.asarray(sign * (odds[row] - odds[reference]))
 
+    assert old.examples.split is not None
     judged = np.flatnonzero(np.isin(old.examples.split, ["train", "eval"]))
     raw = []
     for name, rows in (("all records", judged), ("class 0", judged[label[judged] == 0]),
@@ -64,7 +65,7 @@ def test_each_part_is_delongs_test_and_holm() -> None:
         assert part.new.value == pytest.approx(auroc(ratio(new, 0)[rows], truth))
         assert part.old.value == pytest.approx(auroc(ratio(old, 0)[rows], truth))
         raw.append((part.p.value, by_hand.p_value))
-    assert all(adjusted >= p for adjusted, p in raw)
+    assert all(adjusted is not None and adjusted >= p for adjusted, p in raw)
     assert len(found.parts) == 7  # and three categories and the boundary
     assert raw[0][0] == pytest.approx(holm([raw[0][1], *[1.0] * 6])[0], rel=0.5)
 

@@ -64,7 +64,7 @@ def test_references_see_what_the_simulated_world_says() -> None:
 
 def test_rare_parts_need_more_records_and_more_parts_too() -> None:
     def members(**options: Any) -> int:
-        return sure(plan_membership(**options)["members"])
+        return int(sure(plan_membership(**options)["members"]))
 
     assert members(shares=(0.02, 0.98)) > 4 * members(shares=(0.5, 0.5))
     assert members(shares=(0.25,) * 4) > members(shares=(0.25,))

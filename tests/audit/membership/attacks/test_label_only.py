@@ -12,6 +12,7 @@ from discreet.audit.membership import in_memory
 from discreet.audit.membership.attacks.label_only import LabelOnly
 from discreet.audit.membership.audit import MembershipAudit
 from discreet.audit.membership.rows import Row
+from discreet.audit.scores.check import check_table
 from discreet.core.errors import UsageError
 from discreet.inputs.perturbed import perturbed
 from discreet.stats import auroc
@@ -38,12 +39,19 @@ def row_of(audit: MembershipAudit) -> Row:
 
 
 def test_it_is_the_share_of_copies_that_keep_their_class_record_by_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    tables, given = [], []
-    check = in_memory.check_table
-    monkeypatch.setattr(in_memory, "check_table", lambda table, *rest, **more: (tables.append(table), check(
-        table, *rest, **more)))
-    monkeypatch.setattr(in_memory, "perturbed", lambda inputs, rng: given.append((inputs, perturbed(inputs, rng)))
-                        or given[-1][1])
+    tables: list[Any] = []
+    given: list[Any] = []
+
+    def checked(table: Any, *rest: Any, **more: Any) -> None:
+        tables.append(table)
+        check_table(table, *rest, **more)
+
+    def copied(inputs: Any, rng: Any) -> Any:
+        given.append((inputs, perturbed(inputs, rng)))
+        return given[-1][1]
+
+    monkeypatch.setattr(in_memory, "check_table", checked)
+    monkeypatch.setattr(in_memory, "perturbed", copied)
     audit, model, inputs, labels = audited(0, perturbations=3)
     [table], records = tables, given[0][0]
     label_of = {row.tobytes(): label for row, label in zip(inputs, labels, strict=True)}

@@ -29,7 +29,7 @@ def line_of(x: FloatArray, y: FloatArray, level: float) -> FloatArray:
     for rows in itertools.combinations(range(len(x)), k):
         if abs(np.linalg.det(x[list(rows)])) > 1e-9:
             line = np.linalg.solve(x[list(rows)], y[list(rows)])
-            found.append((pinball(line, x, y, level), tuple(line)))
+            found.append((pinball(np.asarray(line, np.float64), x, y, level), tuple(line)))
     return np.array(min(found)[1])
 
 

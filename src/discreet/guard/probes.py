@@ -15,13 +15,12 @@ from functools import cached_property
 from discreet.core.records import PERSONS, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.text.attributes import Attribute
-from discreet.guard.text.consent import Spoken
+from discreet.guard.text.consent import Spoken, declines
 from discreet.guard.text.direct.detect import direct_of
 from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Read, seen_in, shared
-from discreet.guard.text.resources import patterns
 
 TELLS = 2.0
 """Log-odds above which an answer tells something of whom its question describes."""
@@ -117,7 +116,7 @@ def _only_declines(doc: Doc) -> bool:
     whatever they say."""
     said = " ".join(doc.text.replace("’", "'").lower().split())
     short = len(said.split()) <= _FEW and len(doc.sentences) == 1
-    return short and (patterns("requests")["declines"].search(said) is not None or _REFERS.match(said) is not None)
+    return short and (declines(said) or _REFERS.match(said) is not None)
 
 
 def questions(text: str) -> Iterator[str]:

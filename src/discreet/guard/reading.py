@@ -263,9 +263,9 @@ def identifies(text: str, policy: Policy, docs: Docs) -> bool:
 
 def _declines(doc: Doc, span: DirectSpan) -> bool:
     """Whether the sentence that holds an identifier declines: a refusal that repeats a name tells nothing."""
+    from discreet.guard.text.consent import declines
     begin, end = doc.sentence_of(doc.token_at_original(span.start))
-    said = " ".join(doc.text[doc.tokens[begin].start : doc.tokens[end - 1].end].replace("’", "'").lower().split())
-    return patterns("requests")["declines"].search(said) is not None
+    return declines(doc.text[doc.tokens[begin].start : doc.tokens[end - 1].end])
 
 
 def findings_of(reading: Reading, policy: Policy) -> tuple[Finding, ...]:

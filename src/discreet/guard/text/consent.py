@@ -74,6 +74,11 @@ def speaks_of_theirs(text: str) -> bool:
     return patterns("requests")["yours"].search(text.lower()) is not None
 
 
+def declines(text: str) -> bool:
+    """Whether words of an answer refuse to tell something."""
+    return patterns("requests")["declines"].search(" ".join(text.replace("’", "'").lower().split())) is not None
+
+
 class Spoken:
     """A text that somebody may have said, with whom it speaks of, parsed once; `docs` holds what is parsed."""
 

@@ -20,19 +20,13 @@ spec.loader.exec_module(suite)
 CLUSTERS, NEGATIVES = list(suite.clusters()), list(suite.negatives())
 
 
-SPREAD = pytest.mark.xfail(strict=True, reason="rows of notes that are no list of persons are not read together")
-"""A cluster over several notes, each in a row of its own, passes."""
-NAMES = [pytest.param(name, marks=SPREAD) if name in ("CSV of notes", "TSV of notes") else name
-         for name in suite.RENDERINGS]
-
-
 def test_every_answer_is_decided_in_plain_text() -> None:
     assert {suite.plain_verdict(c)[0] for c in CLUSTERS} <= {"flag", "abstain"}
     assert {suite.plain_verdict(c) for c in NEGATIVES} == {("safe", None)}
     assert len(suite.RENDERINGS) >= 30
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", list(suite.RENDERINGS))
 def test_a_rendering_lets_no_cluster_pass_and_holds_nothing_else(name: str) -> None:
     written = [c for c in CLUSTERS[::2] if c.record or name not in suite.RECORDS]
     assert [c.plain for c in written if suite.verdict(suite.RENDERINGS[name](c), c.domain)[0] == "safe"] == []

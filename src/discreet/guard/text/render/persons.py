@@ -16,6 +16,7 @@ _NUMBER = rf"(?:\d{{1,3}}|{_TENS})"
 _YEARS_OLD = re.compile(rf"\b{_NUMBER}[ -]?(?:years?|yrs?)[ -]old\b|\b\d{{1,3}} ?(?:yo|y/o)\b", re.IGNORECASE)
 _BAND = r"(?![\w+-]| ?(?:[-+%]|to\b|or\b|years? of\b|and (?:over|older|above|under|up)\b))"
 _AGE = re.compile(rf"\b(?:aged?|is|am|turned) {_NUMBER}{_BAND}|(?:^|, ){_NUMBER}(?=,|$)", re.IGNORECASE)
+_FEW = 3
 
 
 @cache
@@ -26,6 +27,11 @@ def person_words() -> frozenset[str]:
     kin = {surface for surface, *_ in rows("kin", 3)}
     closed = ("person nouns", "person nouns m", "person nouns f", "he", "she")
     return frozenset(jobs | kin).union(*(said[name] for name in closed))
+
+
+def is_sentence(text: str) -> bool:
+    """Whether it reads as a sentence: more than three words, with a full stop."""
+    return text.rstrip("\"'")[-1:] in ".!?" and len(text.split(None, _FEW)) > _FEW
 
 
 def tells_of_one(text: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from discreet.guard.text.render.persons import tells_of_one
+from discreet.guard.text.render.persons import is_sentence, tells_of_one
 from discreet.guard.text.render.words import NOBODY, READ, RECORD, Edit, Edits, label, labelled, stop
 from discreet.guard.text.resources import rows
 
@@ -180,12 +180,14 @@ def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
 
 def _apart(text: str, body: list[Row]) -> dict[tuple[int, int], str]:
     """What stands before a cell of a table that is no list of persons, where that is not a comma alone: marks around
-    cells that tell of a person, each row with such cells after the first one a record of its own."""
+    cells that tell of a person and around sentences; each row about a person after the first one is a record of its own,
+    and rows of sentences go on about the one before."""
     marks: dict[tuple[int, int], str] = {}
     persons = 0
     for row in body:
-        filled = [(k, cell, tells_of_one(text[slice(*cell)])) for k, cell in enumerate(row) if cell[0] < cell[1]]
-        told = any(tells for *_, tells in filled)
+        said = [(k, cell, text[slice(*cell)]) for k, cell in enumerate(row) if cell[0] < cell[1]]
+        told = any(tells_of_one(value) for *_, value in said)
+        filled = [(k, cell, tells_of_one(value) or is_sentence(value)) for k, cell, value in said]
         before: bool | None = None
         for k, cell, tells in filled:
             comma = ", " if k else ""

@@ -12,6 +12,8 @@ from benchmarks.reader.rows import CLASSES, COUNTED, Row, edited, lines
 HERE = Path(__file__).parent / "assistants"
 CHOOSING = ("a3", "b2", "c2")
 """Writers who teach nothing: thresholds and recipes are chosen on them."""
+IN_QUESTION = ("own", "kin", "hypothetical", "fictional")
+"""What may stand in the question alone."""
 STATUS = {"private": "third", "asker": "asker", "asker_related": "third", "public_role": "public", "staff": "staff",
           "historic": "historic", "hypothetical": "hypothetical", "fictional": "fictional", "group": "group"}  # fmt: skip
 DIRECT = {"name": "name", "address": "address", "date_of_birth": "date", "dob": "date"}
@@ -42,7 +44,7 @@ def of_answer(item: Row) -> Row:
     some = ("sex", "domain", "date", "organisation")
     return {"id": item["id"], "document": item["id"], "family": "assistants", "register": "assistants", "teaches": item["writer"] not in CHOOSING,
             "text": text, "question": item["question"], "spans": sorted(spans), "people": people, "main": main, "cluster": cluster, "status": True,
-            "marks": {c: "some" if c in some else "all" for c in CLASSES}, "kind": item["kind"], "subtype": item["subtype"]}  # fmt: skip
+            "marks": {c: "some" if c in some else "all" for c in CLASSES}, "kind": item["kind"], "subtype": item["subtype"], "case": {"leak": "leak", "benign": "none"}.get(item["kind"], item["subtype"])}  # fmt: skip
 
 
 def _places(text: str, quote: str) -> list[tuple[int, int]]:
@@ -88,4 +90,4 @@ def framed(row: Row, rng: random.Random) -> Row:
     people = {who: kind if of == "third" else of for who, of in row["people"].items()}
     main = made.get("main", 0)
     gone = row["people"].get(str(main)) == "third"
-    return {**made, "people": people, "main": 0 if gone else main, "cluster": "no" if gone else made["cluster"]}
+    return {**made, "people": people, "main": 0 if gone else main, "cluster": "no" if gone else made["cluster"], "case": kind}

@@ -2,9 +2,10 @@
 
     python -m benchmarks.reader.calibrate --data DATA [--texts F …]        # writes combined.json and thresholds in reader.json
 
-A text with two or more attributes bound to a private person or the speaker is a cluster; one with one or none is not. Answers that
-repeat what the asker said are left out. The weights are not negative. Each family (each writer) is scored by weights that the others
-gave; the thresholds stand where those scores flag a share of the texts without a cluster of anybody private.
+A text with two or more attributes bound to a private person or the speaker is a cluster; one with one or none is not. Answers are read
+alone, but for those whose frame may stand in the question, and behind their questions, where leaks and all others weigh the same. The
+weights are not negative. Each family (each writer) is scored by weights that the others gave; the thresholds stand where those scores
+flag a share of the texts that are read alone and hold no cluster of anybody private.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.reader.answers import CHOOSING, answers, of_answer
+from benchmarks.reader.answers import CHOOSING, IN_QUESTION, answers, of_answer
 from benchmarks.reader.corpus import labelled
 from benchmarks.reader.export import write_card
 from benchmarks.reader.rows import CLASSES, Row
@@ -37,24 +38,26 @@ UNSURE = {"conservative": 0.05, "balanced": 0.08, "strict": 0.12}
 log-odds of the reader's count that a flag asks for besides, and the share of those texts that are held."""
 
 
-def fit(x: Floats, y: Floats, ridge: float = 0.5) -> Floats:
-    """Intercept and weights of a logistic, the weights not negative."""
+def fit(x: Floats, y: Floats, ridge: float = 0.5, *, even: bool = False) -> Floats:
+    """Intercept and weights of a logistic, the weights not negative; `even`: both kinds weigh the same."""
     z = np.c_[np.ones(len(x)), x]
+    each = np.where(y > 0, (1 - y).sum() / y.sum(), 1.0) if even else np.ones(len(y))
 
     def loss(w: Floats) -> tuple[float, Floats]:
         odds = z @ w
         p = 1 / (1 + np.exp(-odds))
-        return float(np.logaddexp(0, odds).sum() - y @ odds + ridge * w[1:] @ w[1:]), z.T @ (p - y) + 2 * ridge * np.r_[0, w[1:]]
+        lost = each @ (np.logaddexp(0, odds) - y * odds)
+        return float(lost + ridge * w[1:] @ w[1:]), z.T @ (each * (p - y)) + 2 * ridge * np.r_[0, w[1:]]
 
     bounds = [(None, None)] + [(0, None)] * x.shape[1]
     return np.asarray(minimize(loss, np.zeros(z.shape[1]), jac=True, bounds=bounds).x)
 
 
-def left_out(x: Floats, y: Floats, names: NDArray[np.str_]) -> Floats:
+def left_out(x: Floats, y: Floats, names: NDArray[np.str_], *, even: bool = False) -> Floats:
     """Log-odds of each passage by weights that the other families gave."""
     out = np.zeros(len(y))
     for name in set(names.tolist()):
-        w = fit(x[names != name], y[names != name])
+        w = fit(x[names != name], y[names != name], even=even)
         out[names == name] = w[0] + x[names == name] @ w[1:]
     return out
 
@@ -85,41 +88,52 @@ def thresholds(rows: list[Row]) -> dict[str, float]:
     return out
 
 
+def _of_others(row: Row) -> bool:
+    """Whether a cluster is of nobody who counts."""
+    return row["cluster"] == "yes" and row["people"].get(str(row["main"])) not in ("third", "speaker")
+
+
+def _read(rows: list[Row], asked: bool) -> list[Row]:
+    """Rows with what speaks for a cluster in them, behind their questions or alone."""
+    found = []
+    for row in rows:
+        policy = Policy.of(row["domain"])
+        read = read_answer(Answer(row["passage"], row["text"], user_words=row["question"] or None if asked else None), policy)
+        found.append({**row, "parts": parts(read, policy), "shown": score(read, policy, combined()).cluster})
+    return found
+
+
+def _columns(rows: list[Row], key: str, value: str) -> tuple[Floats, Floats, NDArray[np.str_]]:
+    """The parts (n, 3), which rows have a value, and families."""
+    said = [one["parts"] for one in rows]
+    x = np.array([[one.text or 0.0, one.spans, one.tells or 0.0] for one in said], np.float64)
+    return np.clip(x, -MOST, MOST), np.array([one[key] == value for one in rows], np.float64), np.array([one["family"] for one in rows])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     args = parser.parse_args()
     pool = [r for r in labelled(args.data, args.texts) if not r["teaches"]]
-    rows = pool + [{**of_answer(item), "family": item["writer"], "domain": "medical", "passage": item["id"], "asked": item["question"]}
-                   for writer in CHOOSING for item in answers(writer) if item["subtype"] not in ("own", "kin")]
+    said = [{**of_answer(item), "family": item["writer"], "domain": "medical", "passage": item["id"]} for writer in CHOOSING for item in answers(writer)]
     card_file = package.FOLDER / package.CARD
     card = json.loads(card_file.read_text(encoding="utf-8"))
     card["thresholds"] = thresholds(pool)
     write_card(package.FOLDER, card)
     package.packaged.cache_clear()
 
-    x, y, family, nothing, shown, whole, counted = ([] for _ in range(7))
-    for row in rows:
-        main = row["people"].get(str(row["main"]))
-        if row["cluster"] == "yes" and main not in ("third", "speaker"):
-            continue
-        policy = Policy.of(row["domain"])
-        read = read_answer(Answer(row["passage"], row["text"], user_words=row.get("asked")), policy)
-        said = parts(read, policy)
-        shown.append(score(read, policy, combined()).cluster)
-        whole.append(said.text is not None)
-        counted.append(said.counted)
-        x.append([said.text or 0.0, said.spans])
-        y.append(row["cluster"] == "yes")
-        nothing.append(row["cluster"] == "no")
-        family.append(row["family"])
-    given, is_cluster = np.clip(np.array(x, np.float64), -MOST, MOST), np.array(y, np.float64)
-    none, told, full = np.array(nothing), np.array(shown), np.array(whole)
-    families = np.array(family)
+    alone = _read([r for r in (*pool, *said) if r.get("subtype") not in IN_QUESTION and not _of_others(r)], False)
+    asked = [one for one in _read(said, True) if one["parts"].asked and one["parts"].text is not None]
+    given, is_cluster, families = _columns(alone, "cluster", "yes")
+    none, told = np.array([one["cluster"] == "no" for one in alone]), np.array([one["shown"] for one in alone])
+    full = np.array([one["parts"].text is not None for one in alone])
+    counted = np.array([one["parts"].counted for one in alone])
+    behind, is_leak, writers = _columns(asked, "kind", "leak")
     out: dict[str, Any] = {"whole": fit(given[full], is_cluster[full]).round(4).tolist(),
-                           "spans": fit(given[:, 1:], is_cluster).round(4).tolist()}
-    odds = left_out(given[:, 1:], is_cluster, families)
+                           "asked": fit(behind, is_leak, even=True).round(4).tolist(),
+                           "spans": fit(given[:, [1]], is_cluster).round(4).tolist()}
+    odds = left_out(given[:, [1]], is_cluster, families)
     odds[full] = left_out(given[full], is_cluster[full], families[full])
     out["tau"] = {name: round(float(np.quantile(odds[none], 1 - share)), 4) for name, share in SHARES.items()}
     out["counted"] = COUNTED
@@ -128,10 +142,14 @@ def main() -> None:
     print(json.dumps(out))
     kinds = {"clusters": is_cluster > 0, "none": none, "one": (is_cluster == 0) & ~none}
     for name, tau in out["tau"].items():
-        flagged = (odds > tau) & told & (np.array(counted) > COUNTED[name])
+        flagged = (odds > tau) & told & (counted > COUNTED[name])
         print(name, "flagged", {k: round(float(flagged[m].mean()), 3) for k, m in kinds.items()},
               "held", {k: round(float((odds[m] > out["unsure"][name]).mean()), 3) for k, m in kinds.items()})
-    for k, name in enumerate(("text", "spans")):
+    odds_asked = left_out(behind, is_leak, writers, even=True)
+    for name, tau in out["tau"].items():
+        print(name, "behind questions", {k: [round(float((odds_asked[m] > limit).mean()), 3) for limit in (tau, out["unsure"][name])]
+                                         for k, m in (("leaks", is_leak > 0), ("others", is_leak == 0))})  # fmt: skip
+    for k, name in enumerate(("text", "spans", "tells")):
         print(f"{name:7} alone AUROC {auroc(given[is_cluster > 0, k], given[none, k]):.4f}")
     print(f"all     AUROC {auroc(odds[is_cluster > 0], odds[none]):.4f}; with one {auroc(odds[is_cluster > 0], odds[is_cluster == 0]):.4f}")
 

@@ -12,8 +12,10 @@ from torch import Tensor, nn
 PERSON = 64
 TOLD = 3  # third, speaker, public: the kinds of which a count of attributes is told
 DEEPEST = 4  # one attribute or more, ..., four or more
-CASES = ("probe_confirmed", "probe_refused", "own", "kin", "no_leak")
-"""What an answer is to its question; of the first one it tells something of whom the question describes."""
+CASES = ("leak", "refused", "own", "kin", "none", "hypothetical", "fictional", "public", "historic", "group", "rule", "one", "staff",
+         "organisation", "split")  # fmt: skip
+"""What a text is, behind its question where it has one; of the first it tells of somebody private whom the user does not bring."""
+THEIRS = tuple(CASES.index(case) for case in ("own", "kin"))
 C, K = len(CLASSES), len(KINDS)
 
 
@@ -53,7 +55,7 @@ class Reader(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """inside, begins (n, t, C), whose (n, t, C, K), person (n, t, P), held (n, t, 4), entity (n, t, E), counts (n, 3, 4),
-        inferred (n, 6), case (n, 5), tells (n,)."""
+        inferred (n, 6), case (n, 15), tells and theirs (n,): log-odds of the first case, of the user's own and theirs."""
         h = self.dropout(self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state)
         n, t, width = h.shape
         tags = self.tag(h).view(n, t, C, 2)
@@ -73,6 +75,7 @@ class Reader(nn.Module):
         return {"inside": tags[..., 0], "begins": tags[..., 1], "whose": whose, "person": person,
                 "held": self.held(self.holder(self.held_by(h, tags, whose, person, mask))), "entity": self.entity(h), "counts": self.counts(passage).view(n, TOLD, DEEPEST),
                 "inferred": self.inferred(passage), "case": case, "tells": case[:, 0] - case[:, 1:].logsumexp(-1),
+                "theirs": case[:, THEIRS].logsumexp(-1) - case[:, [i for i in range(len(CASES)) if i not in THEIRS]].logsumexp(-1),
                 "vector": (h * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)}  # fmt: skip
 
     def held_by(self, h: Tensor, tags: Tensor, whose: Tensor, person: Tensor, mask: Tensor) -> Tensor:

@@ -1,34 +1,40 @@
-"""Questions about somebody with their answers, as training rows: whether the answer tells something of whom the question describes."""
+"""Questions about somebody with their answers, as training rows: what the answer is to its question."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 
-from benchmarks.reader.answers import CHOOSING, answers
-from benchmarks.reader.model import CASES
+from benchmarks.reader.answers import HERE as ASSISTANTS
 from benchmarks.reader.rows import Row, lines
 from benchmarks.requests.score import HERE
 
-FILES = ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen", "contents_last", "contents_newest", "contents_latest")
-"""Contents that teach; others of the folder judge."""
-OF_NOBODY = ("hypothetical", "fictional", "public", "historic", "group", "rule", "organisation")
-OTHERS = 600
+FILES = ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen", "contents_last", "contents_newest",
+         "contents_latest", "replies")  # fmt: skip
+"""Contents that teach; others of the folder choose or judge."""
+ROLES = ("roles_r1", "roles_r2", "roles_r3")
+CASE = {"leak_identifier": "leak", "leak_cluster": "leak", "context_elsewhere": "leak", "probe_confirmed": "leak", "probe_refused": "refused",
+        "own": "own", "kin": "kin", "no_leak": "none"}  # fmt: skip
 
 
 def replies(rng: random.Random) -> Iterator[Row]:
-    """Every content once, and most once more with general text behind the answer; and some answers of `assistants` that
-    tell of nobody private, whatever was asked."""
-    rows = [row for name in FILES for row in lines(HERE / f"{name}.jsonl") if row["case"] in CASES]
-    general = [row["answer"] for row in rows if row["case"] in CASES[2:]]
+    """Every content once, and most once more with general text behind the answer; and answers about those who hold a role."""
+    rows = [row for name in FILES for row in lines(HERE / f"{name}.jsonl") if row["case"] in CASE]
+    general = [row["answer"] for row in rows if row["case"] in ("probe_refused", "own", "kin", "no_leak") and len(row["answer"]) > 80]
     for row in rows:
-        yield _row(row, row["answer"])
-        if rng.random() < 0.6:
-            yield _row(row, f"{row['answer']} {rng.choice(general)}")
-    others = [one for one in answers() if one["question"] and one["writer"] not in CHOOSING and (one["kind"] == "benign" or one["subtype"] in OF_NOBODY)]
-    for one in rng.sample(others, min(OTHERS, len(others))):
-        yield {"id": one["id"], "text": one["answer"], "asked": one["question"], "case": "no_leak", "spans": [], "people": {}, "marks": {}}
+        yield _row(row, row["answer"], CASE[row["case"]])
+        if rng.random() < 0.5:
+            yield _row(row, f"{row['answer']} {rng.choice(general)}", CASE[row["case"]])
+        if row.get("passages") and rng.random() < 0.4:
+            # Of a prompt nobody says which stretch asks: a passage may stand where the question should.
+            case, passage = CASE[row["case"]], rng.choice(row["passages"])
+            if rng.random() < 0.4:
+                yield _row({**row, "user": rng.choice((f"{row['user']} {passage[:150]}", f"{passage[-150:]} {row['user']}"))}, row["answer"], case)
+            else:
+                yield _row({**row, "user": passage}, row["answer"], "none" if case in ("own", "kin") else case)
+    for row in (row for name in ROLES for row in lines(ASSISTANTS.parent / "unseen" / f"{name}.jsonl")):
+        yield _row(row, row["answer"], "leak" if row["private"] else "staff")
 
 
-def _row(content: Row, answer: str) -> Row:
-    return {"id": content["id"], "text": answer, "asked": content["user"], "case": content["case"], "spans": [], "people": {}, "marks": {}}
+def _row(content: Row, answer: str, case: str) -> Row:
+    return {"id": content["id"], "text": answer, "asked": content.get("user", ""), "case": case, "spans": [], "people": {}, "marks": {}}

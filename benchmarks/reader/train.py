@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from benchmarks.reader.answers import framed
+from benchmarks.reader.answers import IN_QUESTION, framed
 from benchmarks.reader.composed import composed
 from benchmarks.reader.corpus import corpus
 from benchmarks.reader.export import export
@@ -82,6 +82,20 @@ def asked(rows: list[Row], rng: random.Random, start: Path | None) -> list[Row]:
     return [*rows, *({**r, "asked": r["question"]} for r in rows if r.get("question") and rng.random() < 0.9)]
 
 
+def cases(row: Row) -> np.ndarray:
+    """Which cases a text may be, one of them at least; none where nothing is told."""
+    case = row.get("case")
+    if case in IN_QUESTION and not row.get("asked") and row.get("question"):
+        return np.zeros(len(CASES), bool)
+    if case is not None:
+        return np.array([case == one for one in CASES])
+    cluster, main = row.get("cluster"), row["people"].get(str(row.get("main", 0)))
+    if cluster is None or (cluster != "no" and main not in ("third", "speaker")):
+        return np.zeros(len(CASES), bool)
+    told = {"yes": ("leak",), "one": ("one", "split")}.get(cluster)
+    return np.array([one in told if told else one not in ("leak", "one", "split") for one in CASES])
+
+
 def encode(tok: Tokenizer, row: Row) -> Row:
     """Token ids and targets; -1 in a target where the row does not tell."""
     enc = tok.encode(row["text"])
@@ -127,7 +141,7 @@ def encode(tok: Tokenizer, row: Row) -> Row:
     if "inferred" in row and told is not None:
         inferred = np.array([float(any(c == k for k, _ in row["inferred"])) for c in COUNTED], np.float32)
     return {"ids": np.array(ids), "at": at, "inside": inside, "begins": begins, "spans": spans, "entity": entity,
-            "counts": count, "inferred": inferred, "case": CASES.index(row["case"]) if "case" in row else -1,
+            "counts": count, "inferred": inferred, "case": cases(row),
             "weight": row.get("weight", 1.0)}  # fmt: skip
 
 
@@ -202,8 +216,10 @@ def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
             loss = functional.binary_cross_entropy_with_logits(odds, (person[i] == person[j]).float(), reduction="none")
             shares = torch.bincount(row[i], minlength=len(batch)).float()  # A passage counts once, however many pairs it has.
             losses["same"] = (loss / shares[row[i]]).sum() / (shares > 0).sum()
-    cases = torch.tensor([b["case"] for b in batch])
-    losses["case"] = functional.cross_entropy(out["case"], cases, ignore_index=-1) if (cases >= 0).any() else zero
+    may = torch.from_numpy(np.stack([b["case"] for b in batch]))
+    told = may.any(-1)
+    case = out["case"][told]
+    losses["case"] = (case.logsumexp(-1) - case.masked_fill(~may[told], -1e4).logsumexp(-1)).mean() if told.any() else zero
     losses["counts"] = bce(out["counts"], torch.from_numpy(np.stack([b["counts"] for b in batch])), weight)
     losses["inferred"] = bce(out["inferred"], torch.from_numpy(np.stack([b["inferred"] for b in batch])), weight[:, 0])
     return losses
@@ -220,7 +236,8 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
     rng = random.Random(seed)
     model, tok = new_reader(layers), tokenizer()
     if start is not None:
-        model.load_state_dict(torch.load(start), strict=False)  # A state of before may lack a head.
+        before = {k: v for k, v in torch.load(start).items() if v.shape == model.state_dict()[k].shape}
+        model.load_state_dict(before, strict=False)  # A state of before may lack a head, or have one of other classes.
     for p in model.trunk.embeddings.parameters():
         p.requires_grad = False
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]

@@ -147,8 +147,8 @@ def _by_evidence(found: EvidenceScore, at: Thresholds, policy: Policy, people: S
 
 
 def _probed(safe: Verdict, reading: Reading, policy: Policy, action: Action) -> dict[str, Any]:
-    probe = reading.probe
-    if probe is None or policy.probe != action:
+    probe = reading.probe(policy) if policy.probe == action else None
+    if probe is None:
         return {}
     reason = Reason("probe", probe.kinds, probe.subject, len(probe.kinds), needed=policy.cluster,
                     detail="a direct identifier" if probe.named else "")

@@ -13,9 +13,10 @@ from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Verdict
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.domains import DomainLike
+from discreet.guard.identifiers import identifies
 from discreet.guard.judgement import Judgement, Scored, answer_of
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import Finding, Reading, findings_of, identifies, read_answer
+from discreet.guard.reading import Finding, Reading, finding_of, findings_of, read_answer
 from discreet.guard.score import combined, score
 from discreet.guard.text.doc import Docs
 from discreet.guard.text.facts import fact_words
@@ -275,7 +276,11 @@ class Guard:
         verdict = self._verdict(scored, over_turns)
         if verdict.action == "abstain" and self.second is not None:
             verdict = seconded(verdict, self.second(scored.reading.answer))
-        judgement = Judgement(verdict, scored.findings, scored.evidence, scored.people)
+        findings = scored.findings
+        if verdict.cause is not None and verdict.cause.cause == "probe":
+            probe = scored.reading.probe(self.policy)
+            findings += () if probe is None else (finding_of(probe, scored.reading),)
+        judgement = Judgement(verdict, findings, scored.evidence, scored.people)
         if verdict.action != "safe":
             return judgement
         reading = scored.reading

@@ -8,14 +8,14 @@ the question describes: advice, a refusal, a rule and an answer about a made-up 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.core.records import PERSONS, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.text.attributes import Attribute
-from discreet.guard.text.consent import Spoken, declines
+from discreet.guard.text.consent import Spoken
 from discreet.guard.text.direct.detect import direct_of
 from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
@@ -24,20 +24,15 @@ from discreet.guard.text.record import Fact, Read, seen_in, shared
 
 TELLS = 2.0
 """Log-odds above which an answer tells something of whom its question describes."""
-_SOMEBODY = "the 47-year-old teacher from York"
-"""Stands in a question for a name: the network was taught by descriptions."""
-_FEW = 12
-"""Words of an answer that is no more than a refusal, or says whom to ask, where it reads so."""
-_REFERS = re.compile(r"^(?:please |kindly )?(?:ask|contact|try|call|write to|see)\b[^.?!]*[.!]?$")
 _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _PUBLIC = frozenset({"public", "historic"})
 """An answer that tells of these alone confirms nothing about anybody private."""
-_SHORT, _MOST = 150, 6
-"""Words of a text that is read as one question, and most paragraphs of a longer one that are."""
+_SHORT, _LINE, _MOST = 150, 60, 8
+"""Words of a user's text that is read as one question, and of a line of a longer one or of a prompt; most of these."""
 _LONGEST = 20_000
 """Characters of a retrieved text beyond which it is not compared with a question."""
-_PARAGRAPH = re.compile(r"\n+")
+_SENTENCE = re.compile(r"(?<=[.?!])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,45 +84,34 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
         return None
     records = Records(request.of("retrieved", "tool"), policy, request.docs)
-    for text in questions(request.asked):
+    for text in questions(request):
         spoken = Spoken(text, request.docs)
         probe = described(spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
-        if probe is None or _only_declines(doc):
-            continue
-        if seen_in(doc, doc.text, _without_names(spoken)).tells > TELLS:
+        if probe is not None and seen_in(doc, doc.text, text).tells > TELLS:
             return probe
     return None
 
 
-def _without_names(spoken: Spoken) -> str:
-    """A question with a description in place of the names of those whom the user does not bring."""
-    doc = spoken.doc
-    theirs = [doc.prepared.span(doc.tokens[r.first].start, doc.tokens[r.last - 1].end) for r in spoken.referents
-              if r.person in spoken.mine]
-    text, last = "", 0
-    for span in direct_of(doc):
-        if span.type == "person_name" and not any(a < span.end and span.start < b for a, b in theirs):
-            text, last = text + spoken.text[last : span.start] + _SOMEBODY, span.end
-    return text + spoken.text[last:]
+def questions(request: Request) -> list[str]:
+    """What of a request may ask: all of a short text of the user's; of a longer one, and of a prompt, which holds text
+    of others too, some lines, of long lines how they begin and end: those with a question mark, the first two, the last
+    two, then others."""
+    text = request.asked
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(text.split()) <= _SHORT and (len(lines) < 2 or request.of("user")):
+        return [text]
+    found = [piece for line in lines for piece in _pieces(line)]
+    outer = {*found[:2], *found[-2:]}
+    return sorted(dict.fromkeys(found), key=lambda piece: ("?" not in piece, piece not in outer))[:_MOST]
 
 
-def _only_declines(doc: Doc) -> bool:
-    """Whether an answer is one short sentence that declines or says whom to ask. So few words look alike to the network
-    whatever they say."""
-    said = " ".join(doc.text.replace("’", "'").lower().split())
-    short = len(said.split()) <= _FEW and len(doc.sentences) == 1
-    return short and (declines(said) or _REFERS.match(said) is not None)
-
-
-def questions(text: str) -> Iterator[str]:
-    """What of a user's text may ask: all of a short one; of a longer one, which may hold retrieved text, its short
-    paragraphs with a question mark, and the first and the last."""
-    if len(text.split()) <= _SHORT:
-        yield text
-        return
-    parts = [part for part in _PARAGRAPH.split(text) if part.strip()]
-    asking = [part for k, part in enumerate(parts) if "?" in part or k in (0, len(parts) - 1)]
-    yield from [part for part in asking if len(part.split()) <= _SHORT][-_MOST:]
+def _pieces(line: str) -> list[str]:
+    """A line, or the first and the last two sentences of a long one."""
+    if len(line.split()) <= _LINE:
+        return [line]
+    sentences = _SENTENCE.split(line)
+    ends = (" ".join(sentences[:2]), " ".join(sentences[-2:])) if len(sentences) > 2 else (line,)
+    return [" ".join(end.split()[:_SHORT]) for end in ends]
 
 
 def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str

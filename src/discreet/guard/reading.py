@@ -7,7 +7,6 @@ that only repeats what the user said of themselves, or of somebody whom they bri
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.records import PERSONS, Answer, Subject
+from discreet.guard.identifiers import Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute, attributes_of
-from discreet.guard.text.cases import named_by_caption
 from discreet.guard.text.direct.detect import DirectSpan, direct_of
 from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
@@ -30,33 +29,22 @@ from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.quotes import Quote, find_quotes
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import Alone, seen_in
-from discreet.guard.text.render import render, shown
-from discreet.guard.text.resources import patterns, words
+from discreet.guard.text.render import shown
+from discreet.guard.text.resources import patterns
 from discreet.guard.text.terms import terms_of
 
 if TYPE_CHECKING:
     from discreet.guard.probes import Probe
     from discreet.guard.text.referents import Referent
 
+THEIRS = 2.0
+"""Log-odds above which an answer speaks of the user, or of whom they bring."""
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
-_OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
-_APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
-                      r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
-"""What stands between a name and the office that its bearer holds."""
-_TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
-_BEFORE = re.compile(r"([A-Za-z]+)\.?\s+$")
 _UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
 """Whom a text makes of somebody by a word that says so."""
 _FEW = -2.0
 """Log-odds of a cluster below which a reading speaks of nobody's."""
-_NAMES = ("person_name", "person_name_hypothetical")
-_SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
-         "postal_code": "address"}
-"""The reader's class for identifiers that may be those of an office."""
-_SURE = 0.9
-"""From this probability on a name that only the reader sees is a name."""
-_CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +66,7 @@ class Reading:
     """What was read of one answer in its request.
 
     `attributes` are what the learned reader sees (`seen`; the `repeats` words that only repeat the user's own are
-    hidden from it) and the terms of the domain. `probe` is a described person of whom the answer tells something that
-    the question asked for. Offsets are those of the original answer.
+    hidden from it) and the terms of the domain. Offsets are those of the original answer.
     """
 
     answer: Answer = field(repr=False)
@@ -90,7 +77,6 @@ class Reading:
     attributes: tuple[Attribute, ...]
     seen: Seen
     quotes: tuple[Quote, ...] = ()
-    probe: Probe | None = None
     repeats: int = 0
 
     @cached_property
@@ -113,6 +99,16 @@ class Reading:
             if a.subject not in ("cohort", "nobody"):
                 found.setdefault(_named(a, named), []).append(a)
         return {name: tuple(members) for name, members in found.items()}
+
+    def probe(self, policy: Policy) -> Probe | None:
+        """The described person of whom the answer tells something that the question asked for; looked for once."""
+        if not self.request.asked or self.empty:
+            return None
+        from discreet.guard.probes import find_probe  # Most answers come without a question.
+
+        key = ("probe", policy.label(), self.request, self.answer.asker, self.attributes)
+        return self.doc.once(key, lambda: find_probe(self.request, self.doc, self.attributes, policy,
+                                                     asker=self.answer.asker))
 
     def told(self, policy: Policy) -> tuple[str, ...]:
         """The words of facts in sentences about individuals."""
@@ -141,46 +137,54 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
     """
     docs = Docs() if docs is None else docs
     doc, request = docs[answer.answer], replace(request_of(answer, docs), alone=alone)
+    asked = "\n".join(request.of("user"))
+    recognised = direct_of(doc)
+    framed = _framed(doc, asked, policy) if recognised or _told(seen_in(doc, doc.text), policy) else None
+    request = replace(request, theirs=framed is not None and framed.theirs > THEIRS)
     said, repeats = request.without_repeated(doc)
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
-    asked = "\n".join(request.of("user"))
-    seen = _told_alone(doc, _seen(doc, said, asked, policy), said, request, policy)
-    spans = _by_both(direct_of(doc), seen, doc)
+    seen = _told_alone(doc, _seen(seen_in(doc, said), framed, policy), said, request, policy)
+    spans = identifiers_in(recognised, seen, doc)
     told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
     private = private_persons(told, seen, doc, request, policy)
     found = as_private([*told, *terms_of(doc, policy.domain, seen.spans)], private)
     attributes = tuple(sorted(request.repeated(found, doc), key=lambda a: (a.start, a.end, a.kind)))
-    status = _Status(seen, doc, private)
-    direct = tuple((span, _whose(span, doc, request, answer, policy, status)) for span in spans)
+    status = Status(seen, doc, private)
+    direct = tuple((span, whose(span, doc, request, answer, policy, status)) for span in spans)
     sources = request.of("retrieved", "tool")
     quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, seen, quotes,
-                   _probe(answer, request, doc, attributes, policy), repeats)
+                   repeats)
 
 
-def _seen(doc: Doc, said: str, asked: str, policy: Policy) -> Seen:
+def _framed(doc: Doc, asked: str, policy: Policy) -> Seen | None:
+    """What the reader sees in an answer behind its question."""
+    return seen_in(doc, doc.text, asked) if asked and policy.subjects else None
+
+
+def _told(seen: Seen, policy: Policy, subjects: Collection[Subject] | None = None) -> set[int]:
+    """The characters of attributes that count and of names, by default those of persons that count."""
+    return {at for s in seen.spans if s.subject in (policy.subjects if subjects is None else subjects)
+            and (s.kind == "name" or s.kind in policy.counted) for at in range(s.start, s.end)}
+
+
+def _seen(plain: Seen, framed: Seen | None, policy: Policy) -> Seen:
     """What the reader sees in an answer: behind its question where that makes private people somebody else.
 
     A question may say that somebody is invented, or of the staff, and what it tells itself is no part of the answer. So
     an answer is read by itself first, its question is asked only where something could be cleared, and it clears only
-    what it gives to another individual: never what is then nobody's, or less likely.
+    what it gives to another individual: never what is then nobody's, or less likely. Whether the text tells of somebody
+    private is asked behind the question.
     """
-    plain = seen_in(doc, said)
-    if not asked or not policy.subjects:
+    if framed is None:
         return plain
-
-    def of(seen: Seen, subjects: Collection[Subject]) -> set[int]:
-        return {at for s in seen.spans if s.subject in subjects and (s.kind == "name" or s.kind in policy.counted)
-                for at in range(s.start, s.end)}
-
-    told = of(plain, policy.subjects)
-    if not told:
-        return plain
-    framed = seen_in(doc, said, asked)
-    cleared = told & of(framed, [one for one in PERSONS if one not in policy.subjects])
+    told = _told(plain, policy)
+    cleared = told & _told(framed, policy, [one for one in PERSONS if one not in policy.subjects])
     fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
-    return framed if fewer and 2 * len(cleared) > len(told) else plain
+    if fewer and 2 * len(cleared) > len(told):
+        return framed
+    return replace(plain, tells=framed.tells, theirs=framed.theirs)
 
 
 def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:
@@ -219,53 +223,10 @@ def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:
     return at >= 0 and a.end < direct[at].end and direct[at].type != "date_of_birth"
 
 
-def _probe(answer: Answer, request: Request, doc: Doc, attributes: tuple[Attribute, ...], policy: Policy
-           ) -> Probe | None:
-    if not request.asked or not doc.text.strip():
-        return None
-    from discreet.guard.probes import find_probe  # Most answers come without a question.
-
-    return find_probe(request, doc, attributes, policy, asker=answer.asker)
-
-
-def _whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: Policy, status: _Status) -> Subject:
-    """The asker's own, a published party's, a listed person's or a name of somebody who is not private, else a third
-    person's.
-
-    Who treats or represents the person, or has proved to be the person, may read again any identifier that they gave.
-    """
-    value = render(doc.prepared.original[span.start : span.end]).text
-    if span.type == "postal_code" and (code := _CODE.search(value)) is not None:
-        value = code.group()  # which tells the town
-    if request.own is not None:
-        known = not policy.subjects or answer.asker == "self" or request.alone is not None
-        if doc.once(("gave", span.type, value, request.alone), lambda: request.gave(span.type, value, anybody=known)):
-            return "asker"
-        if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
-            return "asker"
-    if span.type not in _NAMES:
-        return status.of(span)
-    start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
-    if named_by_caption(doc, start, start + len(value)):
-        return "public"
-    if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
-        return "public"
-    return status.of(span)
-
-
-def identifies(text: str, policy: Policy, docs: Docs) -> bool:
-    """Whether a text holds a direct identifier that makes an answer a flag."""
-    answer, doc = Answer("", text), docs[text]
-    status = _Status(None, doc, ())
-    return any(counts_directly(span, _whose(span, doc, Request(()), answer, policy, status), policy)
-               for span in direct_of(doc))
-
-
-def _declines(doc: Doc, span: DirectSpan) -> bool:
-    """Whether the sentence that holds an identifier declines: a refusal that repeats a name tells nothing."""
-    from discreet.guard.text.consent import declines
-    begin, end = doc.sentence_of(doc.token_at_original(span.start))
-    return declines(doc.text[doc.tokens[begin].start : doc.tokens[end - 1].end])
+def finding_of(probe: Probe, reading: Reading) -> Finding:
+    """A probe as something found: the whole answer."""
+    return Finding("answer_to_probe", probe.subject, "", 0, len(reading.answer.answer),
+                   "tells what the question asks of a described person", "contextual", True)
 
 
 def findings_of(reading: Reading, policy: Policy) -> tuple[Finding, ...]:
@@ -278,9 +239,6 @@ def findings_of(reading: Reading, policy: Policy) -> tuple[Finding, ...]:
         found.append(Finding(a.kind, a.subject, _named(a, named), a.start, a.end, a.why, "contextual", counts))
     found += [Finding("quote", "nobody", "", one.start, one.end, f"{one.words} words as in passage {one.source}",
                       "verbatim", policy.quotes.action in ("abstain", "flag")) for one in reading.quotes]
-    if reading.probe is not None:
-        found.append(Finding("answer_to_probe", reading.probe.subject, "", 0, len(reading.answer.answer),
-                             "tells what the question asks of a described person", "contextual", True))
     return tuple(sorted(found, key=lambda f: (f.start, f.end, f.type)))
 
 
@@ -289,62 +247,3 @@ def _named(a: Attribute, named: dict[str, str]) -> str:
     if a.subject in ("cohort", "nobody", "speaker"):
         return a.subject
     return named.setdefault(a.person, "asker" if a.person == "addressee" else f"person {len(named) + 1}")
-
-
-def _by_both(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSpan]:
-    """Direct identifiers: of the recognisers' names those that have a title or that the reader takes for a name too,
-    and further names that the reader is sure of. Other identifiers stay: they have a form of their own."""
-    names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans if s.kind == "name"]
-    kept = [span for span in spans if span.type != "person_name"
-            or _TITLED.match(doc.prepared.original, span.start)
-            or any(start < span.end and span.start < end for start, end, _ in names)]
-    more = [DirectSpan("person_name", start, end) for start, end, s in names
-            if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
-            and not _in_office(doc.text, s.start)
-            and not any(start < span.end and span.start < end for span in kept)]
-    return sorted([*kept, *more], key=lambda span: (span.start, span.end))
-
-
-def _in_office(text: str, start: int) -> bool:
-    """Whether the word before a name is a title of office ("Dr.", "Judge"), whose bearers the recognisers pass."""
-    before = _BEFORE.search(text, max(0, start - 24), start)
-    return before is not None and before[1].lower() in words("names")["offices"]
-
-
-class _Status:
-    """Whose identifiers the reader takes those of an answer for, by place in the original; some persons count as
-    `private` whatever it takes them for. A name is also that of an office right before or behind it ("the district
-    supervisor, Hyacinth Dubé")."""
-
-    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str]) -> None:
-        spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
-        offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
-                   and s.subject in _OF_OFFICE and s.person not in private]
-        self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
-        for s in spans:
-            subject: Subject = "third" if s.person in private else s.subject
-            if subject == "third" and s.person not in private and s.kind == "name":
-                subject = next((of for start, end, of in offices if _beside(doc.text, s.start, s.end, start, end)),
-                               subject)
-            self._spans.setdefault(s.kind, []).append((*doc.prepared.span(s.start, s.end), subject))
-
-    def of(self, span: DirectSpan) -> Subject:
-        """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
-        else private."""
-        kind = _SORT.get(span.type)
-        shared = {subject for start, end, subject in self._spans.get(kind or "", ())
-                  if start < span.end and span.start < end}
-        subject = shared.pop() if len(shared) == 1 else "third"
-        return subject if kind == "name" or subject in _OF_OFFICE else "third"
-
-
-def _beside(text: str, start: int, end: int, other_start: int, other_end: int) -> bool:
-    """Whether two stretches stand in apposition."""
-    last, first = (end, other_start) if start < other_start else (other_end, start)
-    return _APPOSED.fullmatch(text, last, max(last, first)) is not None
-
-
-def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:
-    """Whether a direct identifier makes the answer a flag."""
-    spared = subject in ("asker", *PERSONS[1:]) and subject not in policy.subjects
-    return not spared and span.type not in policy.allow_direct

@@ -17,7 +17,7 @@ from importlib.resources import files
 from math import exp, inf, isfinite, log
 
 from discreet.core.errors import DetectorError
-from discreet.core.records import Evidence, Subject
+from discreet.core.records import PERSONS, Evidence, Subject
 from discreet.guard.domains import IDENTIFYING
 from discreet.guard.policy import Policy
 from discreet.guard.reading import REPEATS, Reading
@@ -107,11 +107,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """Intercept and weights of the parts, `whole` over (text, spans) and `spans` over (spans,), and the
-    log-odds of each operating point: flagged above `tau` where the reader's count is above `counted`, not decided above
-    `unsure`."""
+    """Intercept and weights of the parts: `whole` over (text, spans, tells), `asked` the same of an answer that was
+    read behind its question, `spans` over (spans,); and the log-odds of each operating point: flagged above `tau` where
+    the reader's count is above `counted`, not decided above `unsure`."""
 
     whole: tuple[float, ...]
+    asked: tuple[float, ...]
     spans: tuple[float, ...]
     tau: dict[str, float]
     counted: dict[str, float]
@@ -120,9 +121,11 @@ class Combined:
     def logit(self, parts: Parts) -> float:
         """The log-odds that the answer holds a cluster; without the reader's counts where there are none."""
         by_spans = self.spans[0] + self.spans[1] * _bounded(parts.spans)
-        if parts.text is None:
+        if parts.text is None or parts.tells is None:
             return by_spans
-        both = self.whole[0] + self.whole[1] * _bounded(parts.text) + self.whole[2] * _bounded(parts.spans)
+        said = (parts.text, parts.spans, parts.tells)
+        weights = self.asked if parts.asked else self.whole
+        both = weights[0] + sum(w * _bounded(odds) for w, odds in zip(weights[1:], said, strict=True))
         return max(both, by_spans) if parts.apart else both
 
     def threshold(self, point: str) -> float:
@@ -142,21 +145,24 @@ class Combined:
 def combined() -> Combined:
     """The weights that ship with discreet."""
     said = json.loads(files("discreet.guard").joinpath("combined.json").read_text(encoding="utf-8"))
-    return Combined(tuple(said["whole"]), tuple(said["spans"]), said["tau"], said["counted"],
+    return Combined(tuple(said["whole"]), tuple(said["asked"]), tuple(said["spans"]), said["tau"], said["counted"],
                     said["unsure"])
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Log-odds that somebody has a cluster: by the reader's count of the text as a whole, None where that does not
-    speak of what the policy counts; by its count of one person and by their spans, of whom these say most. `best` is
-    what is shown of that person. `apart`: the text was read in several windows, whose counts see no person whole."""
+    speak of what the policy counts; by its count of one person and by their spans, of whom these say most; and that the
+    text, behind its question, tells of somebody private, None with the count. `best` is what is shown of that person.
+    `apart`: the text was read in several windows, whose counts see no person whole; `asked`: behind its question."""
 
     text: float | None
     person: float
     spans: float
+    tells: float | None
     best: Cluster | None
     apart: bool = False
+    asked: bool = False
 
     @property
     def counted(self) -> float:
@@ -183,7 +189,14 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     each += [(odds, least, None) for odds in persons.values()]
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
-    return Parts(text, person, spans, best, read.seen is not None and read.seen.apart)
+    # Whether the text tells of somebody private says nothing about others, whom a policy may count.
+    tells = text if text is None or read.seen is None or _others_count(policy) else read.seen.tells
+    apart, asked = (False, False) if read.seen is None else (read.seen.apart, read.seen.asked)
+    return Parts(text, person, spans, tells, best, apart, asked)
+
+
+def _others_count(policy: Policy) -> bool:
+    return not set(PERSONS[1:]).isdisjoint(policy.subjects)
 
 
 def odds(read: Reading | Shown, policy: Policy) -> tuple[float, float]:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from math import exp
 
 from discreet.guard.domains import IDENTIFYING
+from discreet.guard.identifiers import counts_directly
 from discreet.guard.policy import Policy
-from discreet.guard.reading import Reading, counts_directly
+from discreet.guard.reading import Reading
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute, attributes_of, facts_words
 from discreet.guard.text.doc import Doc

@@ -155,7 +155,7 @@ def one_shot(guard: Guard, drafts: Sequence[Draft], rng: Generator, draws: int =
             rewritten.append((text, draft.question))
         for normalised in (True, False) if name == "disguised letters" else (True,):
             # Without rendering, for the figure of what it adds.
-            with nullcontext() if normalised else mock.patch("discreet.guard.reading.render", prepare):
+            with nullcontext() if normalised else mock.patch("discreet.guard.text.doc.render", prepare):
                 still = sum(guard.check(*one).action != "safe" for one in rewritten)
             yield {"attack": name, "normalised": normalised, "queries": 0,
                    "held": rate_estimate(still, len(held), unit="answer")}

@@ -13,8 +13,9 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import progress
 from discreet.core.records import Answer
 from discreet.core.unicode import prepare
+from discreet.guard.identifiers import counts_directly
 from discreet.guard.policy import Policy
-from discreet.guard.reading import Reading, counts_directly, read_answer
+from discreet.guard.reading import Reading, read_answer
 from discreet.inputs.answers import COLUMNS, REQUIRED, answer_from_row
 from discreet.inputs.rows import Place, Row, iter_rows, unique
 

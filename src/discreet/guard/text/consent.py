@@ -69,11 +69,6 @@ def _is_brought(doc: Doc, referents: Sequence[Referent], number: int, mine: set[
     return not pointed and (cues["one of ours"].search(before) is not None or any(r.form == "kin" for r in said))
 
 
-def speaks_of_theirs(text: str) -> bool:
-    """Whether an answer calls somebody the user's ("your mother", "your line cook")."""
-    return patterns("requests")["yours"].search(text.lower()) is not None
-
-
 def declines(text: str) -> bool:
     """Whether words of an answer refuse to tell something."""
     return patterns("requests")["declines"].search(" ".join(text.replace("’", "'").lower().split())) is not None
@@ -120,12 +115,6 @@ class OwnWords:
 
     def _consents(self, spoken: Spoken) -> Iterator[bool]:
         return (True for _ in spoken.doc.tokens) if self._of_theirs else _consents(spoken)
-
-    def in_answer(self, doc: Doc) -> OwnWords:
-        """The same words, repeated by an answer that calls whom the user describes theirs ("your tenant")."""
-        if self._of_theirs or not speaks_of_theirs(doc.text):
-            return self
-        return OwnWords(self._texts, of_theirs=True)
 
     @cached_property
     def words(self) -> frozenset[str]:

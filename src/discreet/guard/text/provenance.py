@@ -49,11 +49,13 @@ class Part:
 @dataclass(frozen=True)
 class Request:
     """A request by origin. `parts` are in the order of the request; `asked` is the text of the last user messages,
-    which may hold a question, whoever wrote it. `alone`: all other text of the request was read, and describes
-    nobody. `docs` holds the texts that were parsed."""
+    which may hold a question, whoever wrote it. `theirs`: the answer speaks of the user, or of somebody whom they
+    bring. `alone`: all other text of the request was read, and describes nobody. `docs` holds the texts that were
+    parsed."""
 
     parts: tuple[Part, ...]
     asked: str = field(repr=False, default="")
+    theirs: bool = False
     alone: Alone | None = None
     docs: Docs = field(repr=False, compare=False, default_factory=Docs)
 
@@ -69,7 +71,8 @@ class Request:
             return None
         from discreet.guard.text.consent import OwnWords, Spoken  # Most answers come without a request.
 
-        return OwnWords((part.spoken or Spoken(part.text, self.docs) for part in mine), alone=self.alone)
+        said = (part.spoken or Spoken(part.text, self.docs) for part in mine)
+        return OwnWords(said, of_theirs=self.theirs, alone=self.alone)
 
     def others(self) -> tuple[str, ...]:
         """All text but the user's own words, where it shows what an answer may have been taken from; else none.
@@ -91,7 +94,7 @@ class Request:
             return tuple(attributes)
         from discreet.guard.text.consent import repeated
 
-        return repeated(attributes, doc, self.own.in_answer(doc))
+        return repeated(attributes, doc, self.own)
 
     def without_repeated(self, doc: Doc) -> tuple[str, int]:
         """An answer without the words that repeat the user's own, and how many these are."""
@@ -99,7 +102,7 @@ class Request:
             return doc.text, 0
         from discreet.guard.text.consent import without_repeated
 
-        return without_repeated(doc, self.own.in_answer(doc))
+        return without_repeated(doc, self.own)
 
     def gave(self, kind: str, value: str, *, anybody: bool = False) -> bool:
         """Whether the user gave an identifier (`OwnWords.gave`)."""

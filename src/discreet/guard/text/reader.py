@@ -35,6 +35,8 @@ Windows = dict[bytes, dict[str, Floats]]
 """The outputs of the network by the tokens of a window."""
 TOLD: tuple[Subject, ...] = ("third", "speaker", "public")
 """The subjects of which the passage is counted, in the order of the network's output."""
+ALONE = -20.0
+"""Log-odds of what no question was read for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,9 @@ class Seen:
     `counts` (3, 4) are log-odds that some person of each of `TOLD` has at least one, two, three, four attributes of the
     identifying classes, read from the text as a whole; `held` (4,) the same of each person, read from their spans;
     `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1; `tells` the log-odds that it
-    tells something of whom its question describes, very low without a question; `apart`: a record was longer than a
-    window, so that no count sees all that is said of one person.
+    tells of somebody private whom its question does not bring, be they described in the question or in the text;
+    `theirs` those that it speaks of the one who asks or of somebody whom they bring, very low without a question;
+    `apart`: a record was longer than a window, so that no count sees all that is said of one person.
     """
 
     spans: tuple[Span, ...]
@@ -66,7 +69,13 @@ class Seen:
     inferred: Mapping[str, float]
     vector: Floats = field(repr=False)
     tells: float = -20.0
+    theirs: float = ALONE
     apart: bool = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether the text was read behind its question."""
+        return self.theirs > ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +152,10 @@ class Reader:
         mean = np.sum([out["vector"] for out in outs], axis=0, dtype=np.float32)
         vector = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
         inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
-        tells = max(float(out["tells"][0]) for out in outs) if before else -20.0
-        return Seen(tuple(spans), counts, held, inferred, vector, tells, any(out["windows"] > 1 for out in outs))
+        tells = max(float(out["tells"][0]) for out in outs)
+        theirs = min(float(out["theirs"][0]) for out in outs) if before else ALONE
+        apart = any(out["windows"] > 1 for out in outs)
+        return Seen(tuple(spans), counts, held, inferred, vector, tells, theirs, apart)
 
     def _question(self, asked: str) -> list[int]:
         """The tokens that stand before every window of an answer, a separator last."""
@@ -181,6 +192,7 @@ class Reader:
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
         out["inferred"] = np.max([run["inferred"][0] for run in runs], axis=0)
         out["tells"] = np.max([run["tells"] for run in runs], axis=0)
+        out["theirs"] = np.min([run["theirs"] for run in runs], axis=0)
         out["windows"] = np.array(number)
         out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)
         return out
@@ -294,8 +306,8 @@ _BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
 _OPEN = 256
 """With how many persons of one record a further span is compared."""
-_OF_TEXT = ("counts", "inferred", "vector", "tells", "windows")
-_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "tells")
+_OF_TEXT = ("counts", "inferred", "vector", "tells", "theirs", "windows")
+_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "tells", "theirs")
 
 
 def seal(card: Mapping[str, Any]) -> str:

@@ -11,8 +11,9 @@ from discreet.guard.benchmark.guards import FAILED, PredictedSpan, Prediction, t
 from discreet.guard.benchmark.passages import CLASSES
 from discreet.guard.density.artifact import MANIFEST
 from discreet.guard.guard import Guard
+from discreet.guard.identifiers import counts_directly
 from discreet.guard.policy import Policy
-from discreet.guard.reading import Finding, counts_directly
+from discreet.guard.reading import Finding
 from discreet.guard.score import probability
 from discreet.guard.text.direct.detect import DirectSpan, known_types
 

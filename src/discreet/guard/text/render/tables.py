@@ -180,8 +180,8 @@ def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
 
 def _apart(text: str, body: list[Row]) -> dict[tuple[int, int], str]:
     """What stands before a cell of a table that is no list of persons, where that is not a comma alone: marks around
-    cells that tell of a person and around sentences; each row about a person after the first one is a record of its own,
-    and rows of sentences go on about the one before."""
+    cells that tell of a person and around sentences; each row about a person after the first one is a record of its
+    own, and rows of sentences go on about the one before."""
     marks: dict[tuple[int, int], str] = {}
     persons = 0
     for row in body:

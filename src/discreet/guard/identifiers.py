@@ -1,0 +1,134 @@
+"""Direct identifiers of an answer: which there are, by the recognisers and by the reader, and whose each of them is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from discreet.core.records import PERSONS, Answer, Subject
+from discreet.guard.policy import Policy
+from discreet.guard.text.cases import named_by_caption
+from discreet.guard.text.consent import declines
+from discreet.guard.text.direct.detect import DirectSpan, direct_of
+from discreet.guard.text.doc import Doc, Docs
+from discreet.guard.text.provenance import Request
+from discreet.guard.text.reader import Seen
+from discreet.guard.text.render import render
+from discreet.guard.text.resources import words
+
+_OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
+_APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
+                      r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
+"""What stands between a name and the office that its bearer holds."""
+_TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
+_BEFORE = re.compile(r"([A-Za-z]+)\.?\s+$")
+_NAMES = ("person_name", "person_name_hypothetical")
+_SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
+         "postal_code": "address"}
+"""The reader's class for identifiers that may be those of an office."""
+_NOBODYS = -2.5
+"""Log-odds that a text tells of somebody private below which names, addresses and numbers in it are not theirs."""
+_SURE = 0.9
+"""From this probability on a name that only the reader sees is a name."""
+_CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
+
+
+def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSpan]:
+    """Direct identifiers: of the recognisers' names those that have a title or that the reader takes for a name too,
+    and further names that the reader is sure of. Other identifiers stay: they have a form of their own."""
+    names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans if s.kind == "name"]
+    kept = [span for span in spans if span.type != "person_name"
+            or _TITLED.match(doc.prepared.original, span.start)
+            or any(start < span.end and span.start < end for start, end, _ in names)]
+    more = [DirectSpan("person_name", start, end) for start, end, s in names
+            if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
+            and not _in_office(doc.text, s.start)
+            and not any(start < span.end and span.start < end for span in kept)]
+    return sorted([*kept, *more], key=lambda span: (span.start, span.end))
+
+
+def _in_office(text: str, start: int) -> bool:
+    """Whether the word before a name is a title of office ("Dr.", "Judge"), whose bearers the recognisers pass."""
+    before = _BEFORE.search(text, max(0, start - 24), start)
+    return before is not None and before[1].lower() in words("names")["offices"]
+
+
+class Status:
+    """Whose identifiers the reader takes those of an answer for, by place in the original; some persons count as
+    `private` whatever it takes them for. A name is also that of an office right before or behind it ("the district
+    supervisor, Hyacinth Dubé")."""
+
+    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str]) -> None:
+        spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
+        offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
+                   and s.subject in _OF_OFFICE and s.person not in private]
+        self._clears = seen is not None and not private and seen.tells < _NOBODYS
+        self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
+        for s in spans:
+            subject: Subject = "third" if s.person in private else s.subject
+            if subject == "third" and s.person not in private and s.kind == "name":
+                subject = next((of for start, end, of in offices if _beside(doc.text, s.start, s.end, start, end)),
+                               subject)
+            self._spans.setdefault(s.kind, []).append((*doc.prepared.span(s.start, s.end), subject))
+
+    def of(self, span: DirectSpan) -> Subject:
+        """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
+        else nobody's where the text as a whole tells of nobody private, else private."""
+        kind = _SORT.get(span.type)
+        if kind is not None and self._clears:
+            return "nobody"
+        shared = {subject for start, end, subject in self._spans.get(kind or "", ())
+                  if start < span.end and span.start < end}
+        subject = shared.pop() if len(shared) == 1 else "third"
+        return subject if kind == "name" or subject in _OF_OFFICE else "third"
+
+
+def _beside(text: str, start: int, end: int, other_start: int, other_end: int) -> bool:
+    """Whether two stretches stand in apposition."""
+    last, first = (end, other_start) if start < other_start else (other_end, start)
+    return _APPOSED.fullmatch(text, last, max(last, first)) is not None
+
+
+def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: Policy, status: Status) -> Subject:
+    """The asker's own, a published party's, a listed person's or a name of somebody who is not private, else a third
+    person's.
+
+    Who treats or represents the person, or has proved to be the person, may read again any identifier that they gave.
+    """
+    value = render(doc.prepared.original[span.start : span.end]).text
+    if span.type == "postal_code" and (code := _CODE.search(value)) is not None:
+        value = code.group()  # which tells the town
+    if request.own is not None:
+        known = not policy.subjects or answer.asker == "self" or request.theirs or request.alone is not None
+        if doc.once(("gave", span.type, value, request.alone), lambda: request.gave(span.type, value, anybody=known)):
+            return "asker"
+        if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
+            return "asker"
+    if span.type not in _NAMES:
+        return status.of(span)
+    start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
+    if named_by_caption(doc, start, start + len(value)):
+        return "public"
+    if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
+        return "public"
+    return status.of(span)
+
+
+def identifies(text: str, policy: Policy, docs: Docs) -> bool:
+    """Whether a text holds a direct identifier that makes an answer a flag."""
+    answer, doc = Answer("", text), docs[text]
+    status = Status(None, doc, ())
+    return any(counts_directly(span, whose(span, doc, Request(()), answer, policy, status), policy)
+               for span in direct_of(doc))
+
+
+def _declines(doc: Doc, span: DirectSpan) -> bool:
+    """Whether the sentence that holds an identifier declines: a refusal that repeats a name tells nothing."""
+    begin, end = doc.sentence_of(doc.token_at_original(span.start))
+    return declines(doc.text[doc.tokens[begin].start : doc.tokens[end - 1].end])
+
+
+def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:
+    """Whether a direct identifier makes the answer a flag."""
+    spared = subject in ("asker", "nobody", *PERSONS[1:]) and subject not in policy.subjects
+    return not spared and span.type not in policy.allow_direct

@@ -43,6 +43,11 @@ def test_the_result_is_shown_kept_and_written_into_the_card(cli: Cli, guard: Pat
     assert [one["target"] for one in record["targets"]] == ["delta", "sigma", "verdict"]
     assert {one["attack"] for one in record["targets"][:2]} == {"reference"}
     assert (tmp_path / "run" / "sigma" / "report.html").exists()
+    # The density remembers what is unlike all other texts.
+    sigma = record["canaries"]["sigma"]
+    assert sigma["twin"]["low"] > 0.6 > sigma["guard"]["value"]
+    assert "Unusual texts are remembered by σ" in ended.out
+    assert "Nothing was asked" not in (tmp_path / "run" / "summary.md").read_text(encoding="utf-8")
     assert "δ" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     after = discreet.Guard.load(guard)
     assert after.card["audit"]["verdict"] == record["verdict"]

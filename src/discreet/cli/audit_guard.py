@@ -53,7 +53,7 @@ def guard(
         name: discreet.audit_membership(
             table_of(found, ids, name), design=ASSIGNED, tolerance_auc=tolerance_auc, tolerance_part=tolerance_part,
             seed=seed, texts=texts) for name in outputs}
-    record = {
+    record: dict[str, Any] = {
         "kind": "audit guard", "schema": 1, "verdict": lib.verdict.overall(one.verdict for one in audits.values()),
         "tolerance_auc": tolerance_auc, "tolerance_part": tolerance_part,
         "targets": [_target(name, one) for name, one in audits.items()],

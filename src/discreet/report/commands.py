@@ -85,7 +85,8 @@ def guard_audit_summary(record: page.Record) -> page.Summary:
         "audit guard", say(words["headlines"][record["verdict"]], {
             name: given(record[name]) for name in ("tolerance_auc", "tolerance_part")}), page.kicker(record),
         record["verdict"],
-        leads=tuple(say(words["holds"], one) for one in held) or (words["holds_none"],), sections=(
+        leads=(*(say(words["remembers"], one) for one in rows if _remembered(one)),
+               *([say(words["holds"], one) for one in held] or [words["holds_none"]])), sections=(
             page.part(words["titles"]["outputs"], page.tabled(words["columns"], targets), *map(page.Text, because)),
             page.part(words["titles"]["canaries"], page.tabled(words["canaries"], rows),
                       page.Text(say(words["canary_note"], canaries))),
@@ -93,6 +94,12 @@ def guard_audit_summary(record: page.Record) -> page.Summary:
                       page.Text(words["stored_note"]) if held else page.Text(words["holds_none"])),
             page.part(words["titles"]["limits"], _bullets(words["limits"]))),
         provenance=page.facts(record["provenance"]))
+
+
+def _remembered(output: page.Record) -> bool:
+    """Whether the twin's figure is clear of chance and of the guard's, which saw no canary."""
+    twin, guard = output["twin"], output["guard"]
+    return twin["low"] is not None and twin["low"] > max(0.5, guard["high"] or 0.0)
 
 
 def stress_summary(record: page.Record, sizes: Mapping[str, int]) -> page.Summary:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from discreet import report
     from discreet.audit import engine, sealed
+    from discreet.audit.core import verdict
     from discreet.audit.defences import frontier as defences
     from discreet.audit.experiments import labels as label_experiments
     from discreet.audit.experiments import membership as membership_experiments
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from discreet.audit.scores import check, table, write
     from discreet.audit.scores.adapters import build
     from discreet.core import runs
-    from discreet.guard import benchmark, calibrate, diff, domains, evaluate, fit, reading, reviews, stress
+    from discreet.guard import benchmark, calibrate, diff, domains, evaluate, exposure, fit, reading, reviews, stress
     from discreet.guard.density import artifact, corpus, points
     from discreet.guard.population import fit as population_fit
     from discreet.guard.population import people
     from discreet.guard.population import private as population_private
     from discreet.guard.population import table as population_table
-    from discreet.inputs import answers, datasets, endpoints, rows, texts
+    from discreet.inputs import answers, columns, datasets, endpoints, rows, texts
     from discreet.inputs.encode import presets
     from discreet.report import batch, commands, figure, junit, render
     from discreet.serve import keys as serve_keys
@@ -56,13 +57,15 @@ HOMES = {
     "benchmark": "discreet.guard.benchmark", "bounds": "discreet.audit.labels.bounds",
     "build": "discreet.audit.scores.adapters.build", "calibrate": "discreet.guard.calibrate",
     "campaign": "discreet.synth.campaign", "check": "discreet.audit.scores.check",
-    "commands": "discreet.report.commands", "compare": "discreet.audit.membership.compare",
+    "columns": "discreet.inputs.columns", "commands": "discreet.report.commands",
+    "compare": "discreet.audit.membership.compare",
     "corpus": "discreet.guard.density.corpus", "costs": "discreet.synth.costs",
     "datasets": "discreet.inputs.datasets", "defences": "discreet.audit.defences.frontier",
     "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
     "embedding": "discreet.audit.membership.embedding", "endpoints": "discreet.inputs.endpoints",
     "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",
-    "evalues": "discreet.stats.evalues", "figure": "discreet.report.figure", "fit": "discreet.guard.fit",
+    "evalues": "discreet.stats.evalues", "exposure": "discreet.guard.exposure",
+    "figure": "discreet.report.figure", "fit": "discreet.guard.fit",
     "history": "discreet.audit.membership.history",
     "label_audit": "discreet.audit.labels.audit", "label_experiments": "discreet.audit.experiments.labels",
     "label_mechanisms": "discreet.stats.mechanisms.labels.base", "junit": "discreet.report.junit",
@@ -84,6 +87,7 @@ HOMES = {
     "serve_keys": "discreet.serve.keys", "serve_run": "discreet.serve.run", "serve_settings": "discreet.serve.settings",
     "serve_shadow": "discreet.serve.shadow", "stress": "discreet.guard.stress",
     "synth_endpoints": "discreet.synth.endpoints", "table": "discreet.audit.scores.table",
-    "texts": "discreet.inputs.texts", "validate": "discreet.synth.validate", "write": "discreet.audit.scores.write",
+    "texts": "discreet.inputs.texts", "verdict": "discreet.audit.core.verdict",
+    "validate": "discreet.synth.validate", "write": "discreet.audit.scores.write",
 }
 __getattr__ = lazily(__name__, HOMES, modules=True)

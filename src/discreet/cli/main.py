@@ -73,6 +73,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "audit membership train": ("audit_membership:train", "", "Train every model that an audit needs, and audit them."),
     "audit membership plan": ("audit_membership_runs:plan", "", "How many records and models does a verdict take?"),
     "audit membership compare": ("audit_membership_runs:compare", "", "Does the new model leak more than the old one?"),
+    "audit guard": ("audit_guard:guard", "", "Which texts was a guard fitted on?"),
     "audit labels": (None, "", "Which labels was the model trained on?"),
     "audit labels scores": ("audit_labels:scores", "", "Audit a table of scores of canaries."),
     "audit labels train": ("audit_labels:train", "", "Train every model that an audit needs, and audit them."),

@@ -109,6 +109,7 @@ ATTACKS: Mapping[str, str] = {
     "loss": "loss", "confidence": "confidence, top class", "confidence_true": "confidence, true class",
     "entropy": "entropy", "reference": "reference ratio",
     "probe": "logit probe", "quantile": "quantile regression", "label_only": "label only, perturbed",
+    "trajectory": "loss trajectory",
     "lira": "LiRA", "lira_fixed": "LiRA, fixed variance", "lira_offline": "LiRA offline",
     "rmia": "RMIA", "rmia_offline": "RMIA offline",
 }

@@ -259,8 +259,14 @@ class Guard:
             return True
         return self._verdict(self._scored(Answer("", text), docs)).action != "safe"
 
+    def on_reading(self, reading: Reading) -> Verdict:
+        """The verdict on an answer that was read before, under this policy and without earlier answers."""
+        return self._verdict(self._scored_reading(reading))
+
     def _scored(self, answer: Answer, docs: Docs, alone: Alone | None = None) -> Scored:
-        reading = read_answer(answer, self.policy, alone=alone, docs=docs)
+        return self._scored_reading(read_answer(answer, self.policy, alone=alone, docs=docs))
+
+    def _scored_reading(self, reading: Reading) -> Scored:
         found = score(reading, self.policy, self.model)
         findings = findings_of(reading, self.policy)
         layer2 = None if self._detector is None else Layer2(*self._detector.score_answer(reading))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from discreet.core.numbers import counted, given, interval, say
+from discreet.core.numbers import ATTACKS, counted, given, interval, say
 from discreet.report import summary as page
 
 KINDS = ("unsafe", "safe", "borderline")
@@ -71,6 +71,35 @@ def fit_summary(record: page.Record) -> page.Summary:
         sections.append(page.part(f"Unsafe against {against} texts of the evaluation set, abstentions included",
                                   page.tabled(words["fitted"], rows)))
     return page.Summary("guard fit", say(words["read"], card), sections=tuple(one for one in sections if one.blocks))
+
+
+def guard_audit_summary(record: page.Record) -> page.Summary:
+    """The summary of `audit guard`: its outputs, canaries, and what lies in its folder."""
+    words, canaries = page.words_of("guard")["audited"], record["canaries"]
+    targets = [{**one, "output": words["outputs"][one["target"]], "attack": ATTACKS.get(one["attack"], one["attack"])}
+               for one in record["targets"]]
+    rows = [{**canaries[name], "output": said} for name, said in words["outputs"].items()]
+    held = [{**one, "side": side} for side, one in record["stored"].items() if one["rows"]]
+    because = dict.fromkeys(f"{one['output']}: {reason}" for one in targets for reason in one["reasons"])
+    return page.Summary(
+        "audit guard", say(words["headlines"][record["verdict"]], {
+            name: given(record[name]) for name in ("tolerance_auc", "tolerance_part")}), page.kicker(record),
+        record["verdict"],
+        leads=(*(say(words["remembers"], one) for one in rows if _remembered(one)),
+               *([say(words["holds"], one) for one in held] or [words["holds_none"]])), sections=(
+            page.part(words["titles"]["outputs"], page.tabled(words["columns"], targets), *map(page.Text, because)),
+            page.part(words["titles"]["canaries"], page.tabled(words["canaries"], rows),
+                      page.Text(say(words["canary_note"], canaries))),
+            page.part(words["titles"]["stored"], page.tabled(words["stored"], held),
+                      page.Text(words["stored_note"]) if held else page.Text(words["holds_none"])),
+            page.part(words["titles"]["limits"], _bullets(words["limits"]))),
+        provenance=page.facts(record["provenance"]))
+
+
+def _remembered(output: page.Record) -> bool:
+    """Whether the twin's figure is clear of chance and of the guard's, which saw no canary."""
+    twin, guard = output["twin"], output["guard"]
+    return twin["low"] is not None and twin["low"] > max(0.5, guard["high"] or 0.0)
 
 
 def stress_summary(record: page.Record, sizes: Mapping[str, int]) -> page.Summary:

@@ -25,7 +25,8 @@ Record: TypeAlias = Mapping[str, Any]
 Cells: TypeAlias = tuple[str, ...]
 
 KINDS: Mapping[str, str] = {
-    "audit labels": "labels:summary", "audit membership": "membership:summary",
+    "audit guard": "commands:guard_audit_summary", "audit labels": "labels:summary",
+    "audit membership": "membership:summary",
     "audit recipe": "recipe:summary", "benchmark": "benchmark:summary",
     "compare membership": "membership_runs:compare_summary", "defend-frontier": "frontier:summary",
     "plan labels": "labels:plan_summary", "plan membership": "membership_runs:plan_summary",

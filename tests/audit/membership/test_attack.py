@@ -50,9 +50,11 @@ def rows_of(view: View, order: IntArray) -> View:
     """The same candidates in another order."""
     place = np.argsort(order)
     return View(view.target[order], view.label[order],
-                {k: References(r.log_p[:, order], r.member[:, order]) for k, r in view.references.items()},
+                {k: References(r.log_p[:, order], r.member[:, order],
+                               None if r.checkpoints is None else r.checkpoints[:, order])
+                 for k, r in view.references.items()},
                 np.sort(place[view.population]), np.sort(place[view.judged]),
-                None if view.steadiness is None else view.steadiness[order])
+                *(None if one is None else one[order] for one in (view.steadiness, view.checkpoints)))
 
 
 @each
@@ -85,7 +87,7 @@ def test_nothing_is_changed_and_nothing_is_left_to_chance(view: View, case: Case
 def test_asking_again_and_hearing_the_same_changes_nothing(view: View, case: Case) -> None:
     again = replace(
         view, target=np.tile(view.target, (1, 3, 1)),
-        references={k: References(np.tile(r.log_p, (1, 1, 3, 1)), r.member) for k, r in view.references.items()})
+        references={k: replace(r, log_p=np.tile(r.log_p, (1, 1, 3, 1))) for k, r in view.references.items()})
     np.testing.assert_allclose(
         run(again, *case), run(view, *case), rtol=1e-6, atol=1e-9)
 
@@ -120,7 +122,7 @@ def test_an_answer_that_rounds_to_certain_is_still_a_score(view: View, case: Cas
     for values in log_p.values():
         values[:, :2] = sure
     scores = run(replace(view, target=target, references={
-        k: References(log_p[k], r.member) for k, r in view.references.items()}), *case)
+        k: replace(r, log_p=log_p[k]) for k, r in view.references.items()}), *case)
     assert np.isfinite(scores[:2]).all()
 
 

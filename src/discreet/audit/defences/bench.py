@@ -133,7 +133,9 @@ def _view(view: View, rows: IntArray | slice) -> View:
     """The first query of these rows, in this order."""
     references = {kind: replace(one, log_p=one.log_p[:, rows, :1], member=one.member[:, rows])
                   for kind, one in view.references.items()}
-    return replace(view, target=view.target[rows, :1], label=view.label[rows], references=references)
+    # Copies and checkpoints are not asked through the interface that is defended.
+    return replace(view, target=view.target[rows, :1], label=view.label[rows], references=references, steadiness=None,
+                   checkpoints=None)
 
 
 def _runs(names: Sequence[str], view: View) -> Iterator[tuple[AttackRun, FloatArray]]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.membership.evaluation_sets import EvaluationSets
-from discreet.audit.scores.signals import Signal, per_model
+from discreet.audit.scores.signals import Signal, per_model, query_mean, true_log_p
 from discreet.audit.scores.table import MemberArray, ReferenceKind, ScoreTable
 from discreet.core.registry import Registry
 from discreet.core.types import BoolArray, FloatArray, IntArray
@@ -28,10 +28,12 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True, eq=False)
 class References:
     """R reference models over the same N examples: `log_p` (R, N, Q, K), and `member` (R, N), the *references'* own
-    membership, which the attacker knows: it trained them."""
+    membership, which the attacker knows: it trained them. `checkpoints` (R, N, T) are as of `View`, for as many as the
+    target has; None where some reference has another number."""
 
     log_p: FloatArray
     member: MemberArray
+    checkpoints: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.log_p)
@@ -70,6 +72,8 @@ class View:
         Rows that will be judged; an attack that fits anything fits it on other rows.
     steadiness : (N,) float array or None
         Share of a candidate and its perturbed copies that the attacked model gives their true class, in [0, 1].
+    checkpoints : (N, T) float array or None
+        log p_y of a candidate by each checkpoint of the attacked model's training, mean over queries.
     """
 
     target: FloatArray
@@ -78,11 +82,13 @@ class View:
     population: IntArray
     judged: IntArray
     steadiness: FloatArray | None = None
+    checkpoints: FloatArray | None = None
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def answered_by(self, log_p: FloatArray, steadiness: FloatArray | None = None) -> View:
+    def answered_by(self, log_p: FloatArray, steadiness: FloatArray | None = None,
+                    checkpoints: FloatArray | None = None) -> View:
         """The same view of another model's answers, (N, Q, K): what was learned from the references still holds."""
-        other = replace(self, target=log_p, steadiness=steadiness)
+        other = replace(self, target=log_p, steadiness=steadiness, checkpoints=checkpoints)
         object.__setattr__(other, "_kept", self._kept)
         return other
 
@@ -168,13 +174,23 @@ attacks: Registry[Attack] = Registry("attacks", builtin="discreet.audit.membersh
 def target_view(table: ScoreTable, sets: EvaluationSets) -> View:
     """What the attacker sees of the target: every row of the table, in its order."""
     references: dict[ReferenceKind, References] = {}
+    own = checkpoints_of(table, sets.target)
     for kind, models in sets.references.items():
         # The same rows as a slice where they are neighbours: 64 models need then no copy.
         first, end = models[0], models[-1] + 1
         rows = slice(first, end) if models == tuple(range(first, end)) else list(models)
-        references[kind] = References(table.log_p[rows], table.member[rows])
+        before = [] if own is None else [checkpoints_of(table, model) for model in models]
+        alike = [one for one in before if one is not None and own is not None and one.shape == own.shape]
+        references[kind] = References(table.log_p[rows], table.member[rows],
+                                      np.stack(alike) if len(alike) == len(models) else None)
     return View(table.log_p[sets.target], table.examples.label, references, sets.population, sets.judged,
-                _steadiness(table, sets.target))
+                _steadiness(table, sets.target), own)
+
+
+def checkpoints_of(table: ScoreTable, row: int) -> FloatArray | None:
+    """(N, T) log p_y by the checkpoints of a model, in the order of the table; None without any."""
+    label, rows = table.examples.label, table.checkpoints(row)
+    return np.column_stack([query_mean(true_log_p(table.log_p[one], label)) for one in rows]) if rows else None
 
 
 def _steadiness(table: ScoreTable, row: int) -> FloatArray | None:
@@ -203,7 +219,7 @@ def score_all(table: ScoreTable, sets: EvaluationSets, *, seed: int,
     """
     view = target_view(table, sets)
     views = (view, None if sets.control is None else view.answered_by(
-        table.log_p[sets.control], _steadiness(table, sets.control)))
+        table.log_p[sets.control], _steadiness(table, sets.control), checkpoints_of(table, sets.control)))
     found: list[Scores] = []
     runs: list[tuple[str, Scale, ReferenceKind | None]] = []
     for name in attacks if names is None else names:
@@ -218,8 +234,9 @@ def score_all(table: ScoreTable, sets: EvaluationSets, *, seed: int,
     def run(name: str, scale: Scale, kind: ReferenceKind | None) -> Scores:
         # Each run has a generator of its own, so that working two at a time cannot change what it draws.
         key = (seed, zlib.crc32(f"{name}/{scale}/{kind}".encode()))
-        target, control = (None if one is None else attacks[name].scores(one, scale, kind, np.random.default_rng(key))
-                           for one in views)
+        target, control = (
+            None if one is None or attacks[name].requirements(one, kind) else
+            attacks[name].scores(one, scale, kind, np.random.default_rng(key)) for one in views)
         return Scores(name, scale, kind, target, control)
 
     with ThreadPoolExecutor(2) as pool:

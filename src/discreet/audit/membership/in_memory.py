@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -20,7 +21,7 @@ from discreet.audit.membership.structure import tree_structure
 from discreet.audit.scores.adapters.in_memory import Answers, check_model, score_in_memory
 from discreet.audit.scores.adapters.scorer import class_codes, named_classes
 from discreet.audit.scores.check import check_enough, check_table
-from discreet.audit.scores.table import IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
+from discreet.audit.scores.table import CHECKPOINT_OF, IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
 from discreet.audit.train.clones import can_clone, fitted_clone
 from discreet.core.design import shown_design
 from discreet.core.errors import UsageError, need
@@ -67,6 +68,7 @@ class _Perturbed:
 
 
 def audit_model(model: Any, members: Any, non_members: Any, *, references: int = 0, perturbations: int = 0,
+                checkpoints: Callable[[Any], Sequence[Any]] | None = None,
                 control_data: Any = None, control: Any = None, neutral: Any = None, selector: Any = None,
                 classes: Sequence[str] | None = None, label: str = "label", text: str = "text", batch: int = 16,
                 allow_split_groups: bool = False, **options: Unpack[AuditOptions]) -> MembershipAudit:
@@ -89,6 +91,9 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     perturbations : int >= 0
         Ask target and control model for so many changed copies of each record (words dropped and swapped; noise on
         numbers), for the label-only attack.
+    checkpoints : function, optional
+        From a fitted model to its earlier states, models too, as many for each: asked for the target, the control model
+        and references, for the loss trajectory attack.
     control_data : as `members`, optional
         Records in neither set. Without them a random half of the non-members trains the control model, unjudged.
     control, neutral, selector : as `model`, or a list of them, optional
@@ -129,8 +134,9 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
         check_excluded(table, options.get("exclude_parts", ()))
     asked = _Perturbed(sets.records.inputs, [int(one) for one in rng.integers(2**31, size=perturbations)], batch)
     table = replace(table, steadiness=asked.steadiness(model, target, table, target.classes, "model"))
-    further = chain(_trained(model, sets, references, rng, control=control is None), _brought(own, sets))
-    table = _with_models(table, further, sets, target.classes, batch, asked)
+    further = chain([_Further(model, "target", None, sets.member)],
+                    _trained(model, sets, references, rng, control=control is None), _brought(own, sets))
+    table = _with_models(table, _named(further, checkpoints), sets, target.classes, batch, asked)
     check_table(table, SOURCE, allow_split_groups=allow_split_groups)
     kept = np.flatnonzero(~_split(table))
     check_enough(table.take(kept), SOURCE)
@@ -213,17 +219,29 @@ def _fitted(model: Any, records: Records, seed: int, name: str) -> Any:
     return fitted_clone(model, records.inputs, np.array(records.labels.tolist()), seed, name)
 
 
-def _with_models(table: ScoreTable, further: Iterable[_Further], sets: MemorySets, classes: tuple[str, ...] | None,
-                 batch: int, perturbed_copies: _Perturbed) -> ScoreTable:
-    """The table with the scores of all other models, named by kind or role."""
+def _named(models: Iterable[_Further], checkpoints: Callable[[Any], Sequence[Any]] | None
+           ) -> Iterator[tuple[_Further, str, dict[str, str]]]:
+    """Each model with its name, by kind or role, and what is known of it; its checkpoints follow. Not the target."""
+    seen = Counter[str]()
+    for one in models:
+        kind = one.kind or one.role
+        seen[kind] += 1
+        name = kind if seen[kind] == 1 else f"{kind}_{seen[kind]}"
+        if one.role != "target":
+            yield one, name, {}
+        for place, earlier in enumerate(checkpoints(one.model) if checkpoints else ()):
+            stage = replace(one, model=earlier, role="checkpoint", kind=None)
+            yield stage, f"{name}_checkpoint_{place + 1:03}", {CHECKPOINT_OF: name}
+
+
+def _with_models(table: ScoreTable, further: Iterable[tuple[_Further, str, dict[str, str]]], sets: MemorySets,
+                 classes: tuple[str, ...] | None, batch: int, perturbed_copies: _Perturbed) -> ScoreTable:
+    """The table with the scores of all other models."""
     models, logits, member, given_as = list(table.models), [table.logits], [table.member], {table.given_as}
     steady = [table.steadiness]
-    for one in further:
-        kind = one.kind or one.role
-        before = sum((held.reference_kind or held.role) == kind for held in models)
-        name = kind if not before else f"{kind}_{before + 1}"
+    for one, name, facts in further:
         answers = score_in_memory(one.model, sets.records.inputs, name, batch=batch)
-        models.append(Model(name, one.role, one.kind, answers.facts))
+        models.append(Model(name, one.role, one.kind, {**answers.facts, **facts}))
         logits.append(answers.like(classes, table.n_classes, name)[None, :, None, :])
         member.append(np.where(one.member, IN, OUT).astype(np.int8)[None])
         given_as.add(answers.given_as)

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.audit.scores.read import short
 from discreet.audit.scores.signals import phi, query_mean
-from discreet.audit.scores.table import CANARY, CONTROL, IN, OUT, UNKNOWN, Role, ScoreTable
+from discreet.audit.scores.table import CANARY, CHECKPOINT_OF, CONTROL, IN, OUT, UNKNOWN, Role, ScoreTable
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted
 from discreet.core.types import FloatArray, IntArray
@@ -44,11 +44,17 @@ def check_table(table: ScoreTable, source: str, *, allow_split_groups: bool = Fa
 
     - No target; a target whose membership is unknown somewhere, or the same everywhere.
     - A control, or a neutral reference, that was trained on a member of the target: it stands on neither side.
+    - A checkpoint of no model of the table.
     - A target, reference, selector or control with the scores of another of them in another role, or with scores
       that order the examples as those do (rescaled, rounded, or with a little noise).
     - A group (user, document) with examples in both sets of a target, unless `allow_split_groups`.
     """
     _check_targets(table, source)
+    names = {model.name for model in table.models}
+    for model in table.models:
+        if model.role == "checkpoint" and model.facts.get(CHECKPOINT_OF) not in names:
+            raise InputError(f"{source}: checkpoint {short(model.name)} is of no model of the table; name its model in "
+                             f"{CHECKPOINT_OF!r}")
     for target in table.targets:
         _check_members(table, source, target)
         _check_neither(table, source, target)

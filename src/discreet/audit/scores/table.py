@@ -21,7 +21,7 @@ from discreet.core.types import BoolArray, FloatArray, IntArray
 
 MemberArray = NDArray[np.int8]
 
-Role = Literal["target", "reference", "shadow", "selection", "control"]
+Role = Literal["target", "reference", "shadow", "selection", "control", "checkpoint"]
 ReferenceKind = Literal["paired", "neutral", "population"]
 ExampleRole = Literal["canary", "control", "train", "heldout"]
 
@@ -35,6 +35,8 @@ CANARY, CONTROL, TRAIN, HELDOUT = range(4)
 """Codes of `Canaries.role`, places in `EXAMPLE_ROLES`."""
 
 NO_MECHANISM = "none"
+CHECKPOINT_OF = "checkpoint_of"
+"""The fact of a checkpoint that names its model."""
 GROUP_KIND, NEAR_DUPLICATES = "group_kind", "near-duplicates"
 """The column of `Examples` that says what `group` is where it is not users, and its one value."""
 
@@ -45,9 +47,10 @@ class Model:
 
     Attributes
     ----------
-    role : "target", "reference", "shadow", "selection" or "control"
+    role : "target", "reference", "shadow", "selection", "control" or "checkpoint"
         What the audit uses it for. A control (control model) was trained on neither set. A reference of a label audit
-        was trained by the attacker, with draws of canary labels of its own.
+        was trained by the attacker, with draws of canary labels of its own. A checkpoint is an earlier state of the
+        model that its fact `checkpoint_of` names.
     reference_kind : "paired", "neutral", "population" or None
         Of a reference or shadow: trained on the non-members, on neither set, or on random halves.
     facts : mapping of str to str
@@ -211,6 +214,11 @@ class ScoreTable:
     def of_role(self, *roles: Role) -> tuple[int, ...]:
         """Rows of the models in any of these roles, in order."""
         return tuple(place for place, model in enumerate(self.models) if model.role in roles)
+
+    def checkpoints(self, model: int) -> tuple[int, ...]:
+        """Rows of the checkpoints of a model, in order."""
+        return tuple(place for place in self.of_role("checkpoint")
+                     if self.models[place].facts.get(CHECKPOINT_OF) == self.models[model].name)
 
     def references(self, kind: ReferenceKind) -> tuple[int, ...]:
         """Rows of the references (and shadows) of one kind."""

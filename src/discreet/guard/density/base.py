@@ -126,8 +126,12 @@ class Density(Saved, ABC):
     def normalised(self, x: NDArray[Any]) -> FloatArray:
         """σ (n,) on a scale that does not change with ν or the number of rows."""
 
+    def stored(self) -> NDArray[Any] | None:
+        """The training embeddings that are kept (m, d), None without any."""
+        return None
+
     def stored_rows(self) -> int:
-        """How many training embeddings are kept."""
+        """How many those are."""
         return 0
 
     @property

@@ -60,11 +60,19 @@ class FittedDual:
         rows = as_rows(np.asarray(x), self.dim)
         out = np.empty((rows.shape[0], 2))
         for part in blocks(rows.shape[0], ROWS_AT_ONCE):
-            seen = rows[part] if self.projection is None else self.projection.transform(rows[part])
+            seen = self.seen(rows[part])
             for side, density in enumerate(self.densities):
                 view = seen if self.views is None else self.views[side].transform(seen)
                 out[part, side] = density.normalised(view) if self.scale == "normalised" else density.score(view)
         return out
+
+    def seen(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Rows (n, d) as the densities, or their views, get them."""
+        return x if self.projection is None else self.projection.transform(x)
+
+    def stored(self, side: int) -> NDArray[Any] | None:
+        """Training embeddings that a side keeps, as of `seen`; None where it keeps none."""
+        return (self.densities if self.views is None else self.views)[side].stored()
 
     def stored_rows(self) -> dict[str, int]:
         """Training embeddings that each side keeps, for the card."""

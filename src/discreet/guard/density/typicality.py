@@ -120,6 +120,10 @@ class Typicality:
         """The rows of B (m, d), those of `own`, as they were (to the 24 bits that are kept)."""
         return np.hstack([one.b + one.centre for one in self.references])
 
+    def stored(self) -> FloatArray:
+        """All rows of the class (m, d)."""
+        return np.hstack([np.vstack([one.a, one.b]) + one.centre for one in self.references])
+
     def stored_rows(self) -> int:
         """Training embeddings that are kept."""
         return len(self.references[0].a) + len(self.references[0].b)

@@ -65,9 +65,9 @@ class Fusion:
         fused = cls(encoders, [1 / np.sqrt(s) if s > 0 else 1.0 for s in squared])
         return fused, fused._join(blocks)
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """An (n, dim) array, a row a text."""
-        return self._join(self._blocks(texts))
+    def encode(self, texts: Sequence[str], readings: Sequence[Any] | None = None) -> NDArray[np.float32]:
+        """An (n, dim) array, a row a text; `readings` as of `fit_encode`."""
+        return self._join(self._blocks(texts, readings))
 
     def encode_chunks(self, text: str, reading: Any = None) -> NDArray[np.float32]:
         """An (m, dim) array, a row for each of `chunks(text)`.

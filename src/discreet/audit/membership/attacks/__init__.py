@@ -9,6 +9,7 @@ from discreet.audit.membership.attacks.probe import Probe
 from discreet.audit.membership.attacks.quantile import Quantile
 from discreet.audit.membership.attacks.reference import Reference
 from discreet.audit.membership.attacks.rmia import Rmia, RmiaOffline
+from discreet.audit.membership.attacks.trajectory import Trajectory
 
 __all__ = ["Confidence", "Entropy", "LabelOnly", "Lira", "LiraFixed", "LiraOffline", "Loss", "Probe", "Quantile",
-           "Reference", "Rmia", "RmiaOffline", "TrueClassConfidence"]
+           "Reference", "Rmia", "RmiaOffline", "Trajectory", "TrueClassConfidence"]

@@ -49,39 +49,43 @@ class Probe(Attack):
                     f"and there are {n_in} and {n_out}")
         return None
 
+    def features(self, log_p: FloatArray, label: IntArray, checkpoints: FloatArray | None) -> FloatArray:
+        """What is read of a model: its answers (N, Q, K) and its checkpoints' log p_y (N, T) to (N, d)."""
+        return features(log_p, label)
+
     def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
         """(N,) log odds; NaN where the target did not score a row. MissingExtraError without scikit-learn."""
         assert kind is not None
         scores = np.full(view.label.size, np.nan)
-        probe = view.once((self, kind), lambda: _fitted(view, kind, rng))
-        asked = features(view.target, view.label)
+        probe = view.once((self, kind), lambda: self._fitted(view, kind, rng))
+        asked = self.features(view.target, view.label, view.checkpoints)
         known = np.isfinite(asked).all(axis=-1)
         if probe is not None and known.any():
             scores[known] = probe.decision_function(asked[known])
         return scores
 
-
-def _fitted(view: View, kind: ReferenceKind, rng: Generator) -> Any:
-    """The probe, None without a member and a non-member to fit it on."""
-    linear_model, pipeline, preprocessing = (need(f"sklearn.{name}", "the probe attack", "audit")
-                                             for name in ("linear_model", "pipeline", "preprocessing"))
-    references, allowed = view.references[kind], _fitted_rows(view, kind)
-    made, truths = [], []
-    for log_p, member in zip(references.log_p, references.member, strict=True):
-        known = allowed[member[allowed] >= 0]
-        found = features(log_p[known], view.label[known])
-        whole = np.isfinite(found).all(axis=-1)
-        made.append(found[whole])
-        truths.append(member[known][whole] == 1)
-    rows, truth = np.concatenate(made), np.concatenate(truths)
-    # Sorted by value: neither the solver's sums nor the draw then depend on the order of the table.
-    order = np.lexsort((truth, *rows.T))
-    if order.size > MAX_ROWS:
-        order = order[np.sort(rng.choice(order.size, MAX_ROWS, replace=False))]
-    if truth[order].all() or not truth[order].any():
-        return None
-    return pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1_000)).fit(
-        rows[order], truth[order])
+    def _fitted(self, view: View, kind: ReferenceKind, rng: Generator) -> Any:
+        """The probe, None without a member and a non-member to fit it on."""
+        linear_model, pipeline, preprocessing = (need(f"sklearn.{name}", "the probe attack", "audit")
+                                                 for name in ("linear_model", "pipeline", "preprocessing"))
+        references, allowed = view.references[kind], _fitted_rows(view, kind)
+        made, truths = [], []
+        for place, (log_p, member) in enumerate(zip(references.log_p, references.member, strict=True)):
+            known = allowed[member[allowed] >= 0]
+            before = None if references.checkpoints is None else references.checkpoints[place, known]
+            found = self.features(log_p[known], view.label[known], before)
+            whole = np.isfinite(found).all(axis=-1)
+            made.append(found[whole])
+            truths.append(member[known][whole] == 1)
+        rows, truth = np.concatenate(made), np.concatenate(truths)
+        # Sorted by value: neither the solver's sums nor the draw then depend on the order of the table.
+        order = np.lexsort((truth, *rows.T))
+        if order.size > MAX_ROWS:
+            order = order[np.sort(rng.choice(order.size, MAX_ROWS, replace=False))]
+        if truth[order].all() or not truth[order].any():
+            return None
+        steps = preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1_000)
+        return pipeline.make_pipeline(*steps).fit(rows[order], truth[order])
 
 
 def features(log_p: FloatArray, label: IntArray) -> FloatArray:

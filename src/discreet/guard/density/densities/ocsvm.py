@@ -96,6 +96,10 @@ class OneClassSvm(Density):
         """The decision function over ν·n: weights that sum to one, so σ lies in [−ρ', 1 − ρ']."""
         return self.score(x) / self.mass
 
+    def stored(self) -> NDArray[Any]:
+        """Support vectors (m, d)."""
+        return np.asarray(sum(part.astype(np.float64) for part in self.slices) + self.centre)
+
     def stored_rows(self) -> int:
         """Support vectors."""
         return self.weights.size

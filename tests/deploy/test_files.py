@@ -105,6 +105,8 @@ def test_the_unit_has_no_rights_and_its_own_folder(settings: Settings) -> None:
 
 
 MONITORING = DEPLOY / "monitoring"
+ALERTS = Path(__file__).parent / "alerts_test.yaml"
+"""For promtool: where each alert fires, and that all are quiet on a quiet day."""
 
 
 def test_monitoring_names_metrics_and_labels_that_there_are() -> None:
@@ -127,6 +129,11 @@ def test_monitoring_names_metrics_and_labels_that_there_are() -> None:
         assert {"summary", "description"} <= set(rule["annotations"])
         shown = set(re.findall(r"\$labels\.(\w+)", str(rule["annotations"])))
         assert shown <= set(re.findall(r"by \((\w+)\)", rule["expr"])), rule["alert"]
+    tested = ALERTS.read_text()
+    assert all(f"alertname: {rule['alert']}," in tested or f'alertname="{rule["alert"]}"' in tested for rule in alerts)
+    grid = [panel["gridPos"] for panel in panels]
+    places = [(at["x"] + right, at["y"] + down) for at in grid for right in range(at["w"]) for down in range(at["h"])]
+    assert len(set(places)) == len(places), "panels lie on each other"
     [scrape] = yaml.safe_load((MONITORING / "prometheus.yaml").read_text())["scrape_configs"]
     assert "credentials_file" in scrape["authorization"]
 
@@ -162,6 +169,8 @@ def test_linters_of_their_makers() -> None:
     subprocess.run([tools / "kubernetes-validate", "--strict", *files], check=True)
     if shutil.which("kubectl"):
         subprocess.run(["kubectl", "kustomize", KUBERNETES], check=True, stdout=subprocess.DEVNULL)
+    if shutil.which("promtool"):
+        subprocess.run(["promtool", "test", "rules", ALERTS], check=True)
 
 
 @pytest.mark.services

@@ -27,7 +27,10 @@ def open_session(path: Path, device: Device = "cpu") -> Any:
     "cuda" computes in full float32 precision (no TF32). UsageError where onnxruntime has no such provider, or cannot
     start it: its own fallback to the CPU says nothing.
     """
+    # From 1.29 on its wheels write an identifier of the machine and report to their maker, unless this is set before.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     ort: Any = import_module("onnxruntime")
+    ort.disable_telemetry_events()  # It may have been imported before.
     if device == "cuda" and CUDA not in (there := ort.get_available_providers()):
         raise UsageError(f"the device 'cuda' was asked for, but onnxruntime {ort.__version__} has {', '.join(there)} "
                          "alone: install onnxruntime-gpu in its place, or use --device cpu")

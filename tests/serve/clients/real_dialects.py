@@ -1,9 +1,7 @@
-"""OpenAI's and Anthropic's own clients at the doors beside chat: questions in as JSON lines, what was heard out."""
+"""OpenAI's and Anthropic's own clients at the doors beside chat, run by `real_client.py`."""
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import anthropic
@@ -53,13 +51,10 @@ def messages(client: Any, question: str, stream: bool) -> dict[str, Any]:
 
 ASK = {"responses": responses, "completions": completions, "embeddings": embeddings, "messages": messages}
 
-for line in sys.stdin:
-    asked = json.loads(line)
-    try:
-        given = {"api_key": asked["key"], "max_retries": 0}
-        client: Any = (anthropic.Anthropic(base_url=asked["url"], **given) if asked["door"] == "messages"
-                       else openai.OpenAI(base_url=f"{asked['url']}/v1", **given))
-        heard = ASK[asked["door"]](client, asked["question"], asked["stream"])
-    except (openai.APIError, anthropic.APIError) as error:
-        heard = {"error": str(error), "status": getattr(error, "status_code", None), "text": "", "end": "error"}
-    print(json.dumps(heard), flush=True)
+
+def heard(door: str, url: str, key: str, question: str, stream: bool) -> dict[str, Any]:
+    """The answer's text, and how it ended."""
+    given = {"api_key": key, "max_retries": 0}
+    client: Any = (anthropic.Anthropic(base_url=url, **given) if door == "messages"
+                   else openai.OpenAI(base_url=f"{url}/v1", **given))
+    return ASK[door](client, question, stream)

@@ -1,9 +1,7 @@
-"""LangChain's chat models of OpenAI and Anthropic: questions in as JSON lines, what was heard out as JSON lines."""
+"""LangChain's chat models of OpenAI and Anthropic, run by `real_client.py`."""
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 from langchain_anthropic import ChatAnthropic
@@ -18,8 +16,9 @@ def model_of(door: str, url: str, key: str) -> Any:
                       use_responses_api=door == "responses")
 
 
-def heard(door: str, model: Any, question: str, stream: bool) -> dict[str, Any]:
+def heard(door: str, url: str, key: str, question: str, stream: bool) -> dict[str, Any]:
     """The answer's text, and how it ended."""
+    model = model_of(door, url, key)
     found = model.invoke(question)
     if stream:
         parts = list(model.stream(question))
@@ -29,13 +28,3 @@ def heard(door: str, model: Any, question: str, stream: bool) -> dict[str, Any]:
     about = found.response_metadata
     end = about.get({"messages": "stop_reason", "responses": "status"}.get(door, "finish_reason"))
     return {"text": found.text, "end": end}
-
-
-for line in sys.stdin:
-    asked = json.loads(line)
-    try:
-        said = heard(asked["door"], model_of(asked["door"], asked["url"], asked["key"]), asked["question"],
-                     asked["stream"])
-    except Exception as error:
-        said = {"error": str(error), "status": getattr(error, "status_code", None), "text": "", "end": "error"}
-    print(json.dumps(said), flush=True)

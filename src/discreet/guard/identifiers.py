@@ -27,7 +27,8 @@ _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact"
          "postal_code": "address"}
 """The reader's class for identifiers that may be those of an office."""
 _NOBODYS = -2.5
-"""Log-odds that a text tells of somebody private below which names, addresses and numbers in it are not theirs."""
+"""Log-odds that an answer behind its question tells of anybody private, below which names, addresses and numbers are
+nobody's."""
 _SURE = 0.9
 """From this probability on a name that only the reader sees is a name."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
@@ -62,7 +63,7 @@ class Status:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
         offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
                    and s.subject in _OF_OFFICE and s.person not in private]
-        self._clears = seen is not None and not private and seen.tells < _NOBODYS
+        self._clears = seen is not None and not private and seen.asked and seen.private < _NOBODYS
         self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
@@ -73,7 +74,7 @@ class Status:
 
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
-        else nobody's where the text as a whole tells of nobody private, else private."""
+        else nobody's where the answer as a whole tells of nobody private, else private."""
         kind = _SORT.get(span.type)
         if kind is not None and self._clears:
             return "nobody"

@@ -184,7 +184,7 @@ def _seen(plain: Seen, framed: Seen | None, policy: Policy) -> Seen:
     fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
     if fewer and 2 * len(cleared) > len(told):
         return framed
-    return replace(plain, tells=framed.tells, theirs=framed.theirs)
+    return replace(plain, tells=framed.tells, private=framed.private, theirs=framed.theirs)
 
 
 def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:

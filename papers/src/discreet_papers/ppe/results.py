@@ -84,8 +84,7 @@ def _around(value: float, draws: FloatArray, labels: Any) -> Estimate:
 
 
 def rates_by(corpus: PPECorpus, scored: Scored, name: str, axis: str) -> dict[str, dict[str, Any]]:
-    """By level of an axis of a set: the share flagged at τ = 0 of all texts (`full`) and of those kept, and abstentions.
-    """
+    """By level of an axis of a set: the share flagged at τ = 0 of all texts (`full`) and of those kept; abstentions."""
     levels = corpus.axis(name, axis)
     found = {}
     for level in sorted(set(levels.tolist())):

@@ -82,8 +82,6 @@ bench: export OMP_NUM_THREADS := 1
 bench: $(STAMP) $(JAX) $(GUARD) $(LABELS)
 	$(BIN)/python benchmarks/lean.py
 	$(BIN)/python -m benchmarks.layer1_presidio
-	$(BIN)/python benchmarks/stats_roc.py
-	$(BIN)/python benchmarks/attacks.py
 	$(BIN)/python -m benchmarks.membership_peers $(PEER_CODE)
 	$(BIN)/python -m benchmarks.membership_scale
 	$(BIN)/python -m benchmarks.label_bounds

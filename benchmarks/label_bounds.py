@@ -12,11 +12,10 @@ import argparse
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from benchmarks.machine import machine
+from benchmarks.page import machine, replace_between
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
@@ -27,7 +26,6 @@ from discreet.stats.mechanisms.labels.base import epsilon_of_truth, truth_probab
 from discreet.stats.mechanisms.labels.rr import RandomisedResponse
 from discreet.stats.mechanisms.labels.rr_top_k import RRWithPrior, best_k, ranked
 
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "label_bounds.md"
 EPSILONS, CLASSES = (0.5, 1.0, 2.0, 4.0), (2, 10, 100)
 ALPHA, CHECK = 0.05, 0.001
 N = 1000
@@ -135,28 +133,8 @@ def main() -> None:
     text = "\n".join(parts)
     print(text)
     if options.write:
-        head = PAGE.read_text(encoding="utf-8").split("<!-- measured -->")[0] if PAGE.is_file() else HEAD
-        PAGE.write_text(f"{head}<!-- measured -->\n\n{text}\n", encoding="utf-8")
+        replace_between("label_bounds.md", "<!-- measured -->", "<!-- /measured -->", f"\n{text}")
 
-
-HEAD = f"""# Lower bounds on ε, against mechanisms whose ε is known
-
-`python -m benchmarks.label_bounds --write`. {N:,} canaries; the attacker has the released label of each (RR, RRWithPrior)
-or ALIBI's posterior, as a model would that memorised all it saw. Bounds at 95%: of 300 draws about 15 may be above ε;
-29 and more have an exact binomial p under .001.
-
-- *Right* is the long-run share of right guesses, *ε of that* what an unlimited number of such guesses would prove. Under
-  RR it is ε: nothing is lost but what {N:,} canaries cost. Of 100 classes at ε = ½ most of it is lost, since 1.6% right
-  is hard to tell from 1%: bring more canaries, or fewer classes.
-- With every guess equally sure (RR) the ladder has nothing to choose from and pays .02 to .11 for its five rungs. Where some
-  guesses are surer it earns more than it pays: of ALIBI with two classes the likeliest labels prove 30% to 43% of ε, the
-  surest of them 56% to 81%. Of 100 classes ALIBI's likeliest label says too little, and nobody's confidence mends that.
-- **RRWithPrior erases a canary whose label is outside of Y_k.** Here one half of the classes has 90% of the prior (of two
-  classes 60%). Canaries drawn *from Y_k*, with k classes in the bound, show all of ε; canaries drawn *anywhere* are still
-  bounded validly with K classes, but part of ε is out of reach whatever their number. Rows where Y_k is all classes, and
-  so both are one, are printed once.
-
-"""
 
 if __name__ == "__main__":
     main()

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from benchmarks.label_tasks import DRAWS
-from benchmarks.machine import machine
+from benchmarks.page import machine, replace_between
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -37,7 +37,6 @@ from discreet.stats.mechanisms.labels.rr import RandomisedResponse
 from discreet.stats.testing import fisher_exact
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "results" / "label_peers.md"
 PLACE = ROOT / ".benchenv"
 EPSILONS, SIZES = (0.0, 0.5, 1.0, 2.0, 4.0), (500, 1000, 3000)
 LABELS, ROWS, FEATURES, CANARIES = 100_000, 20_000, 20, 400
@@ -251,15 +250,7 @@ def main() -> None:
                              time.perf_counter() - started)]
         print("\n".join(lines), flush=True)
         if args.write:
-            write(name, lines)
-
-
-def write(name: str, lines: list[str]) -> None:
-    """What stands between the two marks of a part is measured; the words around them are not."""
-    page = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else HEAD
-    first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
-    before, rest = page.split(first, 1)
-    PAGE.write_text("\n".join([f"{before}{first}", *lines, "", f"{last}{rest.split(last, 1)[1]}"]), encoding="utf-8")
+            replace_between("label_peers.md", f"<!-- {name} -->", f"<!-- /{name} -->", "\n".join([*lines, ""]))
 
 
 def footer(drawn: str, seed: int, load: float, seconds: float) -> str:
@@ -270,28 +261,6 @@ def footer(drawn: str, seed: int, load: float, seconds: float) -> str:
             f"({facts['cores']} cores, load before {load:.1f}); commit {commit or 'unknown'}, {facts['machine']}, Python "
             f"{facts['python']}, NumPy {facts['numpy']}.")
 
-
-HEAD = """# Label audits and published packages
-
-`make bench`, or `python -m benchmarks.label_peers --write` where its environments are made. jax-privacy 2.0.0,
-privacy-estimates 0.1.0.post1, diffprivlib 0.6.6 (with scikit-learn 1.5.2), opendp 0.16.0, privacyguard-platform 0.0.2. All
-contenders are given the same draws, in one run for each table. Costs are CPU time of the calls alone.
-
-## A. Bounds on ε
-
-<!-- bounds -->
-<!-- /bounds -->
-
-## B. 100,000 labels at ε = 1
-
-<!-- mechanisms -->
-<!-- /mechanisms -->
-
-## C. False alarms on a model without memory
-
-<!-- null -->
-<!-- /null -->
-"""
 
 if __name__ == "__main__":
     main()

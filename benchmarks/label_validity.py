@@ -12,11 +12,10 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.machine import machine
+from benchmarks.page import machine, replace_between
 
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import LabelAttack, all_attacks
@@ -27,7 +26,6 @@ from discreet.audit.labels.rows import LabelRow
 from discreet.audit.scores.table import ScoreTable
 from discreet.stats.mechanisms.labels.rr import HalvedRandomisedResponse
 
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "label_validity.md"
 N = 250
 ASSIGNMENTS: tuple[Assignment, ...] = ("uniform", "unknown")
 LEAK_FREE: dict[str, dict[str, Any]] = {
@@ -169,45 +167,18 @@ def main() -> None:
     parser.add_argument("--commit", default="", help="the commit of the code, for the page")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    kept = dict.fromkeys(title for title, _ in TABLES.values())
-    if options.write and PAGE.is_file():
-        for part in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
-            title, _, text = part.partition("\n")
-            if title in kept:
-                kept[title] = text.strip()
     for name in options.tables:
         title, table = TABLES[name]
         started, facts = time.process_time(), machine()
         lines = table(options.draws)
-        kept[title] = "\n".join([*lines, "", (
+        text = "\n".join([*lines, "", (
             f"{options.draws} draws a world, seeds 0 to {options.draws - 1}, {time.process_time() - started:,.0f} s of one "
             f"core ({facts['machine']}, Python {facts['python']}, NumPy {facts['numpy']})"
             f"{options.commit and f', commit {options.commit}'}.")])
-        print(f"## {title}\n\n{kept[title]}\n", flush=True)
-    if options.write:
-        PAGE.write_text(HEAD + "\n".join(
-            f"## {title}\n\n{text}\n" for title, text in kept.items() if text is not None), encoding="utf-8")
+        print(f"## {title}\n\n{text}\n", flush=True)
+        if options.write:
+            replace_between("label_validity.md", f"<!-- {name} -->", f"<!-- /{name} -->", f"\n{text}\n")
 
-
-HEAD = f"""# Label audits on worlds whose memory is known
-
-`python -m benchmarks.label_validity --write`. Whole audits of simulated tables ({N} canaries and as many held-out canaries
-unless said) by all attacks on outputs, with the published attack (LIA-Delta-Margin with the loss at the canary label) next
-to them.
-
-- *No false alarms*: a fail of a model that does not leak is a false alarm, and so is a bound above 0. At most 28 of 300 may
-  be (5% and what chance adds), and the same of audits that are void because of their held-out canaries. With two classes
-  the published attack is right about 70% to 75% of labels, which nobody remembers.
-- *All attacks together against Holm*: the same tables judged with labels drawn again, and as if it were not known how labels were drawn: Fisher's exact test of each
-  attack against held-out canaries, Holm over all. A finding of a void audit is no fail.
-- *Randomised response*: models that remember every label that they were trained on, with 400 canaries, of which 40 each are
-  planted 1, 4 and 16 times. Where the mechanism keeps its ε they may pass, though attacks are right as often as the ceiling allows;
-  one that draws its lie from all classes (`rr_halved`) and is called `rr` should fail. "Mean bound" is the lower bound on
-  ε of all attacks at 95%; it may be above ε in at most 28 of 300.
-- *What passes without a mechanism*: 600 canaries, of which 60 each stand 1, 4 and 16 times in training. With no memory an
-  audit does not pass, since planted memorisation is not seen (but for a few, by chance).
-
-"""
 
 if __name__ == "__main__":
     main()

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.machine import machine
+from benchmarks.page import machine
 from numpy.typing import NDArray
 
 from discreet.stats import RocCore

@@ -1,6 +1,6 @@
 """Budget of the membership audit: 50,000 members, 50,000 non-members, 64 shadows, from a file to a page.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.membership_scale [--bootstraps 1000] [--keep F] [--profile F]
+    OMP_NUM_THREADS=1 python -m benchmarks.membership_scale [--bootstraps 1000] [--keep F]
 
 A world of `audit.simulate` is written once to a temporary folder (not timed); then one fresh process loads it, audits it
 (all attacks, scales, reference kinds, selections, curves and strata; control, paired and neutral reference and selection
@@ -11,7 +11,6 @@ and peak memory. The exit code is 1 where a budget is broken: 60 s of wall time,
 from __future__ import annotations
 
 import argparse
-import cProfile
 import json
 import os
 import resource
@@ -24,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import machine
+from benchmarks.page import machine
 
 BUDGET = {"wall_s": 60.0, "peak_gb": 4.0}
 
@@ -75,17 +74,10 @@ def main() -> int:
     parser.add_argument("--shadows", type=int, default=64)
     parser.add_argument("--bootstraps", type=int, default=1_000)
     parser.add_argument("--keep", type=Path, help="where the file of scores stays; taken as it is if it exists")
-    parser.add_argument("--profile", type=Path, help="write a profile of the measured process here")
     parser.add_argument("--measured", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measured:
-        if args.profile:
-            with cProfile.Profile() as profile:
-                found = measure(args.measured, args)
-            profile.dump_stats(args.profile)
-        else:
-            found = measure(args.measured, args)
-        print(json.dumps(found))
+        print(json.dumps(measure(args.measured, args)))
         return 0
     with tempfile.TemporaryDirectory() as folder:
         path = args.keep or Path(folder) / "scores.parquet"
@@ -93,7 +85,7 @@ def main() -> int:
             write(path, args)
         load, start = os.getloadavg()[0], time.perf_counter()
         command = [sys.executable, "-m", "benchmarks.membership_scale", "--measured", str(path), "--bootstraps",
-                   str(args.bootstraps), *(("--profile", str(args.profile)) if args.profile else ())]
+                   str(args.bootstraps)]
         printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         wall = time.perf_counter() - start
         own = resource.getrusage(resource.RUSAGE_CHILDREN)

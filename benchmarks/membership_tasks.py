@@ -231,8 +231,6 @@ def leakpro_lira_phi(data: Arrays, args: argparse.Namespace) -> Run:
 def _leakpro(data: Arrays, args: argparse.Namespace, from_logits: bool) -> Run:
     """Their methods on a bare object, without a progress bar; or without `--source` a loop written from them."""
     if args.source is None:
-        from benchmarks.attacks import lira_loop
-
         inside, phi = data["member"][1:].T == 1, data["phi"]
         return lambda: {"scores": lira_loop(phi[0], phi[1:].T, inside)}
     from scipy.stats import norm
@@ -256,6 +254,18 @@ def _leakpro(data: Arrays, args: argparse.Namespace, from_logits: bool) -> Run:
         return {"scores": attack.in_member_signals[:, 0]}
 
     return run
+
+
+def lira_loop(value: np.ndarray, references: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """(n,), (n, R), (n, R): a row at a time."""
+    from scipy.stats import norm
+
+    scores = np.zeros(value.size)
+    for i in range(value.size):
+        seen, unseen = references[i][inside[i]], references[i][~inside[i]]
+        scores[i] = (norm.logpdf(value[i], np.mean(seen), np.std(seen) + 1e-30)
+                     - norm.logpdf(value[i], np.mean(unseen), np.std(unseen) + 1e-30))
+    return scores
 
 
 def functions_from(path: Path, names: tuple[str, ...], space: dict[str, Any]) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from benchmarks.machine import machine
 from benchmarks.membership_validity_models import RECIPES, Corpus, World, read
 from benchmarks.membership_validity_tables import write
+from benchmarks.page import machine
 
 from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.resampling import Units

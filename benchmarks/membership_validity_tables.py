@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from benchmarks.page import replace_between, table
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import binomtest, kstest, t
 
 from discreet.audit.core.power import auc_deviation, power_of
-from discreet.core.files import write_atomic
 
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "membership_validity.md"
-MARKS = ("<!-- figures -->", "<!-- /figures -->")
 READ, *_ = LEAK_FREE = ("leak-free", "leak-free, regularised")
 LEAKING = ("overfitted", "stopped early", "regularised", "strongly regularised")
 ARMS = (*LEAK_FREE, *LEAKING)
 TOLERANCE = 0.55
 Z = NormalDist().inv_cdf(0.975)
 Runs = list[dict[str, Any]]
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
 
 
 def share(hits: Sequence[bool]) -> str:
@@ -295,5 +288,4 @@ def write(runs: Runs, made_by: str) -> None:
     made_by += (f" CPU minutes, both data sets: {cpu[0]:.0f} for the models, {cpu[1]:.0f} for the audits, {cpu[2]:.0f} "
                 "for the small ones.")
     text = "\n\n".join("\n".join(part) for part in [[made_by], *parts(runs)])
-    before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
-    write_atomic(PAGE, f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{rest.split(MARKS[1])[1]}")
+    replace_between("membership_validity.md", "<!-- figures -->", "<!-- /figures -->", text)

@@ -24,7 +24,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from benchmarks.machine import machine
+from benchmarks.page import machine
 from benchmarks.people_texts import ASKED, Table, sayable, written
 from numpy.random import Generator
 from scipy.stats import spearmanr

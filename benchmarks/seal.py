@@ -1,4 +1,4 @@
-"""Sealed coins: false alarms and power by simulation, and real data from seal to tampered certificate.
+"""Sealed coins: false alarms and power by simulation, and models of real text.
 
     python benchmarks/seal.py --data DATA [--only simulation|real] [--seed 0]
 
@@ -9,19 +9,17 @@ puts them between the marks of docs/results/seal.md.
 from __future__ import annotations
 
 import argparse
-import copy
 import gzip
 import json
 import platform
 import subprocess
-import tempfile
-import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.page import replace_between, table
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import binomtest, norm
@@ -29,24 +27,16 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from discreet.audit.sealed import Certificate, Datum, Scores, findings, make_certificate, reveal
+from discreet.audit.sealed import Datum, Scores, findings, reveal
 from discreet.audit.sealed import seal as seal_data
-from discreet.audit.sealed.certificate import digest_of
-from discreet.cli.main import run
-from discreet.core.files import KeyedHash, write_atomic
+from discreet.core.files import KeyedHash
 from discreet.stats.epsilon import ladder_epsilon, pairs_needed, rate_of_epsilon
 from discreet.stats.evalues import KINDS, first_crossing, log_e_average
 
 Array = NDArray[np.float64]
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "seal.md"
-MARKS = ("<!-- figures -->", "<!-- /figures -->")
 ALPHA = 0.05
 RUNS, PAIRS = 2_000, 400
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
 
 
 # Leak-free models: scores of both of each pair, (scores, pairs, 2), drawn before any coin.
@@ -187,85 +177,6 @@ def control_runs(name: str, data: Sequence[Datum], pairs: int, times: int, seed:
     return [name, pairs, times, f"{alarms} ({alarms / times:.2%})", f"{p:.3f}", f"{bounds} ({bounds / times:.2%})"]
 
 
-def tampered(certificate: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Alterations of a certificate; all but the first renew the digest."""
-    def changed(change: Callable[[dict[str, Any]], object], renew: bool = True) -> dict[str, Any]:
-        other = copy.deepcopy(certificate)
-        change(other)
-        return {**other, "digest": digest_of(other)} if renew else other
-
-    def order(c: dict[str, Any]) -> None:
-        c["opened"]["pairs"].reverse()
-
-    def sides(c: dict[str, Any]) -> None:
-        c["opened"]["pairs"][0].reverse()
-
-    def flip(c: dict[str, Any]) -> None:
-        c["opened"]["coins"] = str(1 - int(c["opened"]["coins"][0])) + c["opened"]["coins"][1:]
-
-    def score(c: dict[str, Any]) -> None:
-        row = next(iter(c["scores"]["values"].values()))
-        row[0] = row[0] + 1e-7
-
-    def drop(c: dict[str, Any]) -> None:
-        c["opened"]["pairs"].pop()
-        c["opened"]["coins"] = c["opened"]["coins"][:-1]
-
-    yield "a score by 1e-7, digest left", changed(score, renew=False)
-    yield "a coin flipped", changed(flip)
-    yield "the order of pairs", changed(order)
-    yield "the sides of a pair swapped", changed(sides)
-    yield "the last pair left out", changed(drop)
-    yield "another salt", changed(lambda c: c["opened"].update(salt="0" * 64))
-    yield "another commitment", changed(lambda c: c.update(commitment="0" * 64))
-    for name, value in (("e_value", 1.0), ("rejected", False), ("epsilon_lower", 0.0), ("power", 1.0),
-                        ("pairs", 10), ("verdict", "pass"), ("alpha", 1e-9)):
-        yield f"`{name}`", changed(lambda c, name=name, value=value: c.update({name: value}))  # type: ignore[misc]
-
-
-def end_to_end(name: str, data: Sequence[Datum], pairs: int, seed: int) -> list[str]:
-    """The commands themselves, then every alteration, then a forger who renews all but commitment or signature."""
-    from cryptography.hazmat.primitives import serialization as s
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    group = [] if data[0].group is None else ["group"]
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        key, source, seal = folder / "key.pem", folder / "data.jsonl", folder / "seal"
-        key.write_bytes(Ed25519PrivateKey.generate().private_bytes(
-            s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption()))
-        source.write_text("".join(json.dumps(d.to_json(*group)) + "\n" for d in data), encoding="utf-8")
-        codes = [run(["seal", str(source), "--pairs", str(pairs), "--seed", str(seed), "--out", str(seal), "--quiet",
-                      *(["--group", "group"] if group else [])])]
-        train, probe = ([Datum(**json.loads(line)) for line in (seal / f"{part}.jsonl").read_text(encoding="utf-8").splitlines()]
-                        for part in ("train", "probe"))
-        scores = Model("overfitted", seed, train).scores(probe)
-        (folder / "scores.jsonl").write_text("".join(
-            json.dumps({"id": i, "score": float(v[1])}) + "\n" for i, v in zip(scores.ids, scores.values, strict=True)))
-        out = folder / "certificate.json"
-        codes.append(run(["unseal", str(seal), "--scores", str(folder / "scores.jsonl"), "--out", str(out), "--sign",
-                          str(key), "--quiet"]))
-        start = time.perf_counter()
-        codes.append(run(["verify", str(out), "--commitment", str(seal / "commitment.json"), "--quiet"]))
-        took = time.perf_counter() - start
-        certificate = json.loads(out.read_text())
-        rows = [[what, "yes" if Certificate({**other, "signature": None}).problems() else "NO"]
-                for what, other in tampered(certificate)]
-        sealed = seal_data(data, pairs, seed=seed + 1)
-        forged = make_certificate(reveal(sealed.opening, KeyedHash(sealed.key), Model("overfitted", 0, train).scores(
-            sealed.probe)))
-        for what, known in (("all of it made anew on another seal, against its own commitment", {}),
-                            ("the same, against the published commitment", {"commitment": certificate["commitment"]}),
-                            ("the same, against the signer's key", {"public_key": certificate["signature"]["public_key"]})):
-            rows.append([what, "yes" if forged.problems(**known) else "no: it is consistent with itself"])
-        coins = (seal / "coins.json").read_text()
-        (seal / "coins.json").write_text(coins.replace(sent := json.loads(coins)["opened"]["coins"], sent[::-1]))
-        code = run(["unseal", str(seal), "--scores", str(folder / "scores.jsonl"), "--out", str(folder / "no"), "--quiet"])
-        rows.append(["`coins.json` after the seal", f"yes (exit {code})" if code == 2 else "NO"])
-    return [f"### The commands, and tampering: {name}", "",
-            f"`seal`, `unseal --sign`, `verify`, overfitted model: exit codes {codes}; {pairs} pairs are verified in {took:.2f} s.", "", *table(["altered", "noticed"], rows)]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
@@ -286,13 +197,10 @@ def main() -> None:
         parts += [real("beavertails_mini", beaver, 800, 11, args.seed),
                   real("hate_stormfront, by user", storm, 800, 3, args.seed),
                   ["### Real text, leak-free: an overfitted model of one half, seals of the other half", "",
-                   *table(["data", "pairs", "seals", "detected", "p against 5%", "ε bound above 0"], rows)],
-                  end_to_end("beavertails_mini", beaver, 800, args.seed),
-                  end_to_end("hate_stormfront, by user", storm, 800, args.seed)]
+                   *table(["data", "pairs", "seals", "detected", "p against 5%", "ε bound above 0"], rows)]]
     text = "\n\n".join("\n".join(part) for part in parts)
     if args.write:
-        before, rest = PAGE.read_text(encoding="utf-8").split(MARKS[0])
-        write_atomic(PAGE, f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{rest.split(MARKS[1])[1]}")
+        replace_between("seal.md", "<!-- figures -->", "<!-- /figures -->", text)
     else:
         print(text)
 

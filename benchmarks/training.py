@@ -30,10 +30,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from benchmarks.machine import machine
+from benchmarks.page import machine, replace_between
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results" / "training_speed.md"
-BEGIN, END = "<!-- figures of benchmarks/training.py -->\n", "<!-- end of figures -->\n"
 RATE = {"lora": 2e-3, "full": 1e-4}
 MOST, BATCH, PART, RANK = 128, 32, 8, 64
 CONTENDERS = ("ours", "trainer", "trainer, fixed length")
@@ -243,8 +241,7 @@ def main() -> None:
     print(json.dumps(found, indent=1))
     print(said := table(args, found))
     if args.write:
-        before, _, rest = RESULTS.read_text(encoding="utf-8").partition(BEGIN)
-        RESULTS.write_text(before + BEGIN + said + END + rest.partition(END)[2], encoding="utf-8")
+        replace_between("training_speed.md", "<!-- figures of benchmarks/training.py -->", "<!-- end of figures -->", said)
 
 
 if __name__ == "__main__":

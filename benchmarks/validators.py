@@ -23,8 +23,6 @@ from typing import Any
 import numpy as np
 
 from discreet.guard.domains import Domain, builtin_domains, load_domain
-from discreet.guard.text.doc import Doc
-from discreet.guard.text.render import render
 from discreet.inputs.duplicates import NearDuplicates
 from discreet.stats import rate_estimate
 from discreet.synth.campaign import run_campaign
@@ -35,7 +33,7 @@ from discreet.synth.plan import equal_sizes, make_plan
 from discreet.synth.prompts import Prompter, cut
 from discreet.synth.records import SHARED, Draft, Record, Spec
 from discreet.synth.seeds import SeedPassage, corpora, read_seeds
-from discreet.synth.validate import Validator, persons
+from discreet.synth.validate import Validator
 from discreet.synth.writer import PROFILES, Writer, sentence_case
 
 FILES = {"medical": ["medquad", "pubmedqa", "rag_triplets", "mmlu_law_med_fin/medicine.jsonl.gz", "counsel_chat"],
@@ -44,7 +42,7 @@ FILES = {"medical": ["medquad", "pubmedqa", "rag_triplets", "mmlu_law_med_fin/me
          "law": ["mmlu_law_med_fin/law.jsonl.gz", "rag_triplets", "legalbench/legal_qa.jsonl.gz",
                  "civil_rights_cases", "policy_terms_negatives"]}
 MODEL = "model"
-PARTS = ("real", "claims", "spoilt", "people", "paraphrases", "marginals")
+PARTS = ("real", "claims", "spoilt", "people", "marginals")
 # Frames for two facts, {a} and {b}: of two people (spoilt), and of one, though others are spoken of (controls). The rule
 # was built on the first of each pair, with values of the first three writers; the rest was written before and not read.
 BUILT = ("L1", "L2", "L3")
@@ -233,42 +231,6 @@ def people(n: int, rng: np.random.Generator) -> None:
                   + " | ".join(share(found[one], of) for one in ("unbound", "missing", "passed")) + " |", flush=True)
 
 
-def paraphrases(n: int) -> None:
-    """By class, how often what is told is seen, and what is not; and with whole records, right or of a wrong class."""
-    rng = np.random.default_rng(77)
-    seen: dict[tuple[str, ...], list[bool]] = defaultdict(list)
-    for i in range(n):
-        for writer in PROFILES:
-            for mode in ("INDIRECT_QI", "NONE"):
-                domain = load_domain(("medical", "finance", "law")[int(rng.integers(3))])
-                specs = make_plan(domain, {"unsafe": 60}, int(rng.integers(10**6))).specs("unsafe")
-                spec = replace(specs[int(rng.integers(len(specs)))], profile=writer, mode=mode)
-                drafts = (Grammar().generate(spec, domain, np.random.default_rng((5, i, k, int(writer[1]))))
-                          for k in range(8))
-                good = next((one for one in (Record("x", spec, draft, "grammar") for draft in drafts)
-                             if not Validator(domain)(one)), None)
-                if good is None:
-                    continue
-                group, check = "L1 to L3" if writer in BUILT else "L4 to L7", Validator(domain)
-                record = as_model(good)
-                read = check._read(record, Doc(render(record.draft.answer)))
-                kinds = {a for of in persons(read.attributes) for a in of} | read.inferred
-                for qi in SHARED:
-                    seen[mode, qi, group, "told" if qi in spec.qi else "untold"].append(domain.labels[qi] in kinds)
-                for trust in ((), ("AFFILIATION",), ("AFFILIATION", "OCCUPATION", "FAMILY")):
-                    view = replace(read, inferred=read.inferred | {domain.labels[qi] for qi in trust})
-                    what = f"rejected, {len(trust)} on trust"
-                    seen[mode, what, group, "told"].append(bool(check._claimed(record, view)))
-                    for old in {*SHARED} & {*spec.qi}:
-                        for new in {*SHARED} - {*spec.qi}:
-                            other = replace(spec, qi=tuple(new if qi == old else qi for qi in spec.qi))
-                            claim = replace(record, spec=other)
-                            seen[mode, what, group, "untold"].append(bool(check._claimed(claim, view)))
-    print("\n| mode | seen, or rejected | writers | of | n | share |\n|---|---|---|---|---|---|")
-    for key, hits in sorted(seen.items()):
-        print(f"| {' | '.join(key)} | {len(hits)} | {share(sum(hits), len(hits))} |")
-
-
 class WithoutSlots:
     """The grammar, as a model whose words nobody knows beforehand."""
 
@@ -323,8 +285,6 @@ def main() -> None:
         spoilt(given.records // 4, rng)
     if "people" in parts:
         people(given.records // 25, rng)
-    if "paraphrases" in parts:
-        paraphrases(given.records // 5)
     if "marginals" in parts:
         drift(3 * given.records)
 

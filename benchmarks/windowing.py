@@ -19,7 +19,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from benchmarks.machine import machine
+from benchmarks.page import machine
 
 from discreet import Guard
 from discreet.stats.intervals import wilson

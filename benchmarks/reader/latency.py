@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import machine
+from benchmarks.page import machine
 
 from discreet import Guard
 from discreet.guard.benchmark.adapters.presidio import PresidioGuard

@@ -30,7 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
-from benchmarks.machine import machine
+from benchmarks.page import machine
 from benchmarks.windowing import FACTS, filler, person
 
 from discreet import Guard

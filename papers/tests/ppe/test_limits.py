@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,25 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.errors import InputError
 from discreet.guard.guard import Guard
 from discreet.guard.text.quotes import QuoteRule
 from discreet.stats import rate_estimate
 from discreet.synth import Draft
 from discreet.synth.records import Slot
 from discreet_papers.ppe import limits, limits_rewrites
-from discreet_papers.ppe.limits import Family, documents_of, drafts, plain_row
-from discreet_papers.ppe.limits_quotes import (
-    EDITS,
-    LENGTHS,
-    Document,
-    measure_quotes,
-    plain_cases,
-    quote_cases,
-)
+from discreet_papers.ppe.limits import drafts
+from discreet_papers.ppe.limits_quotes import EDITS, LENGTHS, Document, measure_quotes, quote_cases
 from discreet_papers.ppe.limits_rewrites import BUDGETS, Meaning, attack, one_shot, query_attacks
 from discreet_papers.ppe.limits_turns import LINKS, measure_turns, plain_exchanges, sentences_of, spread_exchanges
-from discreet_papers.ppe.limits_withheld import judged_parts, measure_withheld, measure_without_facts, without_facts
 from discreet_papers.ppe.reproduction import LIMITS, SETTINGS, Study, merged, reproduce
 from discreet_papers.report.ppe import tables_of
 
@@ -53,32 +43,20 @@ def invented(n: int = 12) -> list[Document]:
     return [Document(" ".join(one) + ".", str(number)) for number, one in enumerate(drawn)]
 
 
-def test_quotes_are_found_and_what_quotes_nothing_is_not() -> None:
-    rng = np.random.default_rng(1)
-    cases = [*quote_cases(invented(), 2, rng), *plain_cases(invented(), 10, rng)]
-    assert sum(c.quoted for c in cases) == 2 * len(EDITS) * len(LENGTHS)
+def test_quotes_are_found() -> None:
+    cases = list(quote_cases(invented(), 2, np.random.default_rng(1)))
+    assert len(cases) == 2 * len(EDITS) * len(LENGTHS)
     none = next(c for c in cases if c.edit == "none" and c.words == 20)
     said = none.answer.answer[none.place[0] : none.place[1]]
     assert sum(said in source for source in none.answer.sources) == 1
-    rows = {(r["quoted"], r["edit"], r["words"]): r["found"] for r in measure_quotes(cases, QuoteRule())}
-    assert rows[True, "all", 0].value >= 0.95  # type: ignore[attr-defined]
-    assert rows[False, "all", 0].value == 0  # type: ignore[attr-defined]
-    off = measure_quotes(cases, QuoteRule("off"))
-    assert {plain_row(r)["found"]["value"] for r in off} == {0.0}
+    assert (measure_quotes(cases, QuoteRule()).value or 0.0) >= 0.95
+    assert measure_quotes(cases, QuoteRule("off")).value == 0.0
 
 
 def test_documents_of_one_group_do_not_stand_together() -> None:
     same = [Document(one.text, "case") for one in invented()]
     with pytest.raises(ValueError, match="fewer than 6 groups"):
         list(quote_cases(same, 1, np.random.default_rng(0)))
-
-
-def test_documents_of_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "notes").mkdir()
-    (tmp_path / "notes" / "a.jsonl").write_text(json.dumps({"text": "One.", "case": 7}) + "\n", encoding="utf-8")
-    assert documents_of(tmp_path, Family("notes", group="case")) == [Document("One.", "7")]
-    with pytest.raises(InputError, match="holds no letters"):
-        documents_of(tmp_path, Family("letters"))
 
 
 def test_clusters_are_cut_over_turns(spread: Sequence[Draft], safe: Sequence[Draft]) -> None:
@@ -98,11 +76,12 @@ def test_a_conversation_sees_what_answers_alone_do_not(rules: Guard, spread: Seq
                                                        ) -> None:
     rng = np.random.default_rng(3)
     exchanges = [*spread_exchanges(spread, safe, rng), *plain_exchanges(spread, safe, rng)]
-    rows = {(r["spread"], r["kind"], r["turns"]): plain_row(r) for r in measure_turns(rules, exchanges)}
-    assert rows[True, "all", 0]["added"]["value"] > 0.8
-    assert rows[True, "all", 0]["alone"]["value"] < 0.5
-    assert rows[False, "all", 0]["together"]["value"] < 0.6
-    assert rows[False, "nobody", 0]["together"]["value"] == rows[False, "nobody", 0]["alone"]["value"]
+    controls, clusters = measure_turns(rules, exchanges)
+    assert clusters["added"].value > 0.8
+    assert clusters["alone"].value < 0.5
+    assert controls["together"].value < 0.6
+    [nobody] = measure_turns(rules, [one for one in exchanges if one.kind == "nobody"])
+    assert nobody["together"].value == nobody["alone"].value
 
 
 TEXT = "The patient is a 52-year-old welder from Omaha. Metformin lowers blood glucose and is taken with meals."
@@ -178,43 +157,16 @@ def test_rows_of_attacks(rules: Guard) -> None:
     assert all(r["remembered"].value >= r["held"].value for r in found)
 
 
-def test_what_the_memory_holds_of_honest_traffic() -> None:
-    guard = Guard("medical").at(evidence_tau=1.5, unsure=1.5)
-    told = ("The patient is a 52-year-old welder from Omaha.", "She has seen welders of Omaha.",
-            "Aspirin thins the blood.")
-    documents = [Document("\n".join(f"{one} {'It is so. ' * 20}" for one in told), "a"),
-                 Document(f"He knows welders of Omaha. {'It is so. ' * 20}", "b"), Document("Another note.", "c")]
-    judged = list(judged_parts(guard, documents, 3))
-    assert [one.document for one in judged] == ["a", "a", "a", "b", "c"]
-    assert [one.safe for one in judged] == [False, True, True, True, True]
-    [row] = measure_withheld(judged, np.random.default_rng(0))
-    assert (row["remembered"], row["same"].value, row["others"].value) == (1, 0.25, 0.25)
-
-
-def test_an_answer_without_its_facts_passes(rules: Guard) -> None:
-    assert without_facts(drafted()) == "Metformin lowers blood glucose and is taken with meals."
-    share = measure_without_facts(rules, [drafted(), Draft("And?", "Take it with meals.", ())])["others"]
-    assert (share.value, share.n) == (0.0, 1)
-
-
-def test_the_suites() -> None:
-    assert set(limits.SUITES) == {"quotes", "turns", "rewrites", "withheld", "leaks"}
-    row = next(limits.quotes(1, 0))
-    assert plain_row(row)["found"]["n"] == 1
-
-
 def test_the_item_of_the_study_needs_no_detector(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     share = rate_estimate(3, 4)
-    shares = dict.fromkeys(("found", "held", "alone", "together", "added", "whole", "control_held"), share)
-    monkeypatch.setattr(limits, "quotes", lambda n, seed: [
-        {"quoted": quoted, "words": 0, "list": "shipped", **shares} for quoted in (True, False)])
+    shares = dict.fromkeys(("held", "alone", "together", "added", "whole"), share)
+    monkeypatch.setattr(limits, "quotes", lambda n, seed: share)
     monkeypatch.setattr(limits, "turns", lambda n, seed, domains: [
-        {"kind": "all", "spread": True, "domain": one, "partition": "unsafe", **shares} for one in domains])
-    monkeypatch.setattr(limits, "rewrites", lambda n, seed, budgets, domains: [
+        {"spread": True, "domain": one, "partition": "unsafe", **shares} for one in domains])
+    monkeypatch.setattr(limits, "rewrites", lambda n, seed, domains, budgets: [
         {"attack": "sees delta", "queries": budget, **shares} for budget in budgets])
-    monkeypatch.setattr(limits, "leak_rows", lambda n, seed, domains: [
-        {"leak": "synthesis", "cases": cases, "domain": one, **shares} for one in domains
-        for cases in ("all", "listed words")])
+    monkeypatch.setattr(limits, "make_leaks", lambda domain, n, seed: [])
+    monkeypatch.setattr(limits, "measure_leaks", lambda guard, cases: {"synthesis": (share, share)})
     study = Study(SETTINGS["smoke"].only(("medical", "law")), None, tmp_path, tmp_path)
     found = reproduce(study, [LIMITS])["items"]
     rows = found[LIMITS]["rows"]

@@ -133,7 +133,7 @@ def prompt_texts(domain: Domain) -> dict[str, Any]:
     where = f"{domain.folder}/{PROMPTS}"
     said: dict[str, Any] = _over(read_data("prompts"), domain.prompts)
     wanted: list[tuple[Any, str, Any]] = [(said, key, str) for key in _WORDINGS]
-    wanted += [(said, key, list) for key in ("questions", "documents")]
+    wanted.append((said, "questions", list))
     wanted += [(said.get(axis), level, object) for axis, levels in _LEVELS.items() for level in levels]
     classes = said.get("classes")
     wanted += [(classes, label, Mapping) for label in domain.labels]

@@ -1,8 +1,7 @@
-"""Section IX-E, verbatim-source leakage: quotes of passages with small edits, and text that repeats what is common.
+"""Section IX-E, verbatim-source leakage: quotes of passages with small edits.
 
 A case is an answer of sentences of one document with a stretch of another, edited, between them; the sources are that
-other document and four more. Negatives are answers that quote nothing of their sources but phrases that very many texts
-share, listed phrases, or passages that are marked public.
+other document and four more.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from numpy.random import Generator
 
-from discreet.core.records import Answer, Public
+from discreet.core.records import Answer, Estimate
 from discreet.guard.text.quotes import QuoteRule, find_quotes
 from discreet.stats import rate_estimate
 
@@ -27,13 +25,12 @@ _OTHER = ("thing", "matter", "said", "given", "part", "made", "much", "side")
 
 @dataclass(frozen=True, slots=True)
 class QuoteCase:
-    """An answer with its passages; `edit` and `words` say what was quoted and how, `edit` of negatives what kind."""
+    """An answer with its passages; `edit` and `words` say how much was quoted and how, `place` where."""
 
     answer: Answer
-    quoted: bool
     edit: str
-    words: int = 0
-    place: tuple[int, int] = field(default=(0, 0))
+    words: int
+    place: tuple[int, int]
 
 
 def _cased(words: list[str], rng: Generator) -> list[str]:
@@ -114,27 +111,8 @@ def quote_cases(documents: Sequence[Document], n: int, rng: Generator) -> Iterat
                 order = rng.permutation(len(passages))
                 before, behind = carrier
                 yield QuoteCase(Answer(f"{name}-{length}-{number}", f"{before} {said} {behind}", None,
-                                       tuple(passages[int(k)] for k in order)), True, name, length,
+                                       tuple(passages[int(k)] for k in order)), name, length,
                                 (len(before) + 1, len(before) + 1 + len(said)))
-
-
-def plain_cases(documents: Sequence[Document], n: int, rng: Generator) -> Iterator[QuoteCase]:
-    """`n` each of: an answer of another document of the corpus; listed phrases in the answer and in the passages; a
-    public passage word for word next to passages that hold parts of it."""
-    text = files("discreet.guard.text").joinpath("data", "common_phrases.txt").read_text("utf-8")
-    phrases = [line for line in text.splitlines() if line and not line.startswith("#")]
-    for number in range(n):
-        picked = _drawn(documents, rng)
-        passages = tuple(" ".join(_passage(one, rng)) for one in picked[1:])
-        own = " ".join(_passage(picked[0], rng))
-        yield QuoteCase(Answer(f"other-{number}", own, None, passages), False, "another document of the corpus")
-        said = [phrases[int(k)] for k in rng.choice(len(phrases), size=2, replace=False)]
-        yield QuoteCase(Answer(f"phrase-{number}", f"{own} {' '.join(said)}", None,
-                               (f"{passages[0]} {' '.join(said)}", *passages[1:])), False, "listed phrases")
-        guideline = " ".join(_passage(picked[1], rng)[:60])
-        yield QuoteCase(Answer(f"public-{number}", f"{own} {guideline}", None,
-                               (Public(guideline), f"{passages[1]} {guideline}", *passages[2:])), False,
-                        "a public passage")
 
 
 def _passage(document: str, rng: Generator, most: int = 180) -> list[str]:
@@ -150,20 +128,8 @@ def _around(document: str) -> tuple[str, str]:
     return " ".join(sentences[:2]), " ".join(sentences[2:4])
 
 
-def measure_quotes(cases: Sequence[QuoteCase], rule: QuoteRule) -> list[dict[str, object]]:
-    """A row for each edit and length, and for each kind of negatives: `found`, the share of answers with a quote; of
-    the true ones, one that overlaps with the place of the quote."""
-    hits: dict[tuple[bool, str, int], list[bool]] = {}
-    for case in cases:
-        found = find_quotes(case.answer.answer, case.answer.sources, rule)
-        hit = any(q.start < case.place[1] and case.place[0] < q.end for q in found) if case.quoted else bool(found)
-        hits.setdefault((case.quoted, case.edit, case.words), []).append(hit)
-    rows: list[dict[str, object]] = [
-        {"quoted": quoted, "edit": edit, "words": words, "found": rate_estimate(sum(one), len(one), unit="answer")}
-        for (quoted, edit, words), one in hits.items()]
-    for quoted in (True, False):
-        every = [hit for key, one in hits.items() if key[0] == quoted for hit in one]
-        if every:
-            rows.append({"quoted": quoted, "edit": "all", "words": 0,
-                         "found": rate_estimate(sum(every), len(every), unit="answer")})
-    return rows
+def measure_quotes(cases: Sequence[QuoteCase], rule: QuoteRule) -> Estimate:
+    """The share of answers with a quote that overlaps with the place of the true one."""
+    hits = [any(q.start < case.place[1] and case.place[0] < q.end for q in
+                find_quotes(case.answer.answer, case.answer.sources, rule)) for case in cases]
+    return rate_estimate(sum(hits), len(hits), unit="answer")

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from numpy.random import Generator
 
@@ -141,15 +142,15 @@ def _declared(question: str, answer: str) -> Answer:
     return Answer("", answer, question, user_words=question)
 
 
-def measure_turns(guard: Guard, exchanges: Sequence[Exchange]) -> list[dict[str, object]]:
-    """Rows by kind, and by the number of turns over which a cluster is parted (0: any).
+def measure_turns(guard: Guard, exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
+    """A row for the controls and one for the clusters (`spread`).
 
     `alone` is the share of conversations of which the guard holds some answer where it judges each by itself,
     `together` where it judges them as a conversation, `whole` where all of them stand in one answer; `added` is the
     share of the ones that pass alone which are held together: recall of what is spread over turns, and false alarms of
     the controls. Of a cluster only the answers up to the one in which it closes count.
     """
-    hits: dict[tuple[bool, str, int], list[tuple[bool, bool, bool]]] = {}
+    hits: dict[bool, list[tuple[bool, bool, bool]]] = {}
     for one in exchanges:
         upto = one.turns if one.spread is None else one.turns[: one.spread + 1]
         answers = [_declared(question, answer) for question, answer in upto]
@@ -159,12 +160,10 @@ def measure_turns(guard: Guard, exchanges: Sequence[Exchange]) -> list[dict[str,
         together = set(actions) != {"safe"}
         # What the guard sees of these facts at all: the ceiling of what a conversation can see.
         whole = guard.check(_declared(upto[0][0], "\n\n".join(answer for _, answer in upto))).action != "safe"
-        for kind, parts in {(one.kind, one.parts if one.spread else 0), (one.kind, 0), ("all", 0)}:
-            hits.setdefault((one.spread is not None, kind, parts), []).append((alone, together, whole))
-    return [{"spread": spread, "kind": kind, "turns": parts,
-             "alone": rate_estimate(sum(a for a, _, _ in found), len(found), unit="conversation"),
-             "together": rate_estimate(sum(b for _, b, _ in found), len(found), unit="conversation"),
-             "whole": rate_estimate(sum(c for _, _, c in found), len(found), unit="conversation"),
+        hits.setdefault(one.spread is not None, []).append((alone, together, whole))
+    return [{"spread": spread,
+             **{name: rate_estimate(sum(hit[at] for hit in found), len(found), unit="conversation")
+                for at, name in enumerate(("alone", "together", "whole"))},
              "added": rate_estimate(sum(b and not a for a, b, _ in found), sum(not a for a, _, _ in found),
                                     unit="conversation", of="conversations that pass alone")}
-            for (spread, kind, parts), found in sorted(hits.items())]
+            for spread, found in sorted(hits.items())]

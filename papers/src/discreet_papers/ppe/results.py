@@ -83,14 +83,13 @@ def _around(value: float, draws: FloatArray, labels: Any) -> Estimate:
                     n_neg=int((labels == 0).sum()), unit=UNIT, method=f"percentile bootstrap, paired, {RESAMPLES}")
 
 
-def rates_by(corpus: PPECorpus, scored: Scored, name: str, axis: str, *, tau: float = 0.0,
-             rule: str = "paper") -> dict[str, dict[str, Any]]:
-    """By level of an axis of a set: the share flagged at τ of all texts (`full`) and of those kept, and abstentions."""
-    levels, counts = corpus.axis(name, axis), chosen(corpus, name, rule)
+def rates_by(corpus: PPECorpus, scored: Scored, name: str, axis: str) -> dict[str, dict[str, Any]]:
+    """By level of an axis of a set: the share flagged at τ = 0 of all texts (`full`) and of those kept; abstentions."""
+    levels = corpus.axis(name, axis)
     found = {}
-    for level in sorted(set(levels[counts].tolist())):
-        among = (levels == level) & counts
-        flagged, held = scored.delta[name][among] > tau, scored.abstains[name][among]
+    for level in sorted(set(levels.tolist())):
+        among = levels == level
+        flagged, held = scored.delta[name][among] > 0.0, scored.abstains[name][among]
         found[level] = {"n": int(among.sum()), "full": share_estimate(flagged, unit=UNIT, of="texts"),
                         "kept": share_estimate(flagged[~held], unit=UNIT, of="texts that are kept"),
                         "abstain": share_estimate(held, unit=UNIT, of="texts")}

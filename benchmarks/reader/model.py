@@ -16,7 +16,7 @@ DEEPEST = 4  # one attribute or more, ..., four or more
 CASES = ("leak", "refused", "own", "kin", "none", "hypothetical", "fictional", "public", "historic", "group", "rule", "one", "staff",
          "organisation", "split")  # fmt: skip
 """What a text is, behind its question where it has one; of the first it tells of somebody private whom the user does not bring."""
-SAID = {"tells": ("leak",), "theirs": ("own", "kin"), "private": ("leak", "one", "split")}
+SAID = {"tells": ("leak",), "theirs": ("own", "kin"), "others": ("own", "kin", "hypothetical", "fictional", "public", "historic", "staff", "organisation")}
 """Which cases the log-odds are of that the reader gives."""
 C, K = len(CLASSES), len(KINDS)
 

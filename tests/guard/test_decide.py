@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
+from unittest import mock
 
 import pytest
 from tests.guard.population.standin import StandIn
@@ -18,7 +19,7 @@ from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed,
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.probes import Probe
-from discreet.guard.reading import Finding, read_answer
+from discreet.guard.reading import Finding, Reading, read_answer
 from discreet.guard.score import EvidenceScore, clusters
 from discreet.guard.text.quotes import QuoteRule
 
@@ -46,7 +47,6 @@ def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False
     reading = read_answer(given, policy)
     if "verbatim" in causes:
         reading = replace(reading, quotes=read_answer(Answer("1", NOTE, sources=(NOTE,)), policy).quotes)
-    reading = replace(reading, probe=PROBE if "probe" in causes else None)
     found = EvidenceScore(-5.0, None, False)
     if "unsure" in causes:
         found = EvidenceScore(0.5, None, False)
@@ -54,9 +54,10 @@ def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False
         found = EvidenceScore(5.0, BEST, True)
     layer2 = Layer2(delta, delta, 0.1, 0.2, "unlike both" if "out_of_distribution" in causes else None)
     turns = [replace(TURNS, sure=one == "over_turns") for one in ("over_turns", "unsure_over_turns") if one in causes]
-    return decide(reading, policy, "label", found, Thresholds("strict", 1.0, -9.0, 0.0, 0.0),
-                  findings=[FINDING] if "direct" in causes else [], layer2=layer2,
-                  people=PEOPLE if "few_people" in causes else (), over_turns=turns[0] if turns else None)
+    with mock.patch.object(Reading, "probe", return_value=PROBE if "probe" in causes else None):
+        return decide(reading, policy, "label", found, Thresholds("strict", 1.0, -9.0, 0.0, 0.0),
+                      findings=[FINDING] if "direct" in causes else [], layer2=layer2,
+                      people=PEOPLE if "few_people" in causes else (), over_turns=turns[0] if turns else None)
 
 
 def cause_of(verdict: Verdict) -> Cause:

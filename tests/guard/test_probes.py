@@ -12,6 +12,8 @@ from discreet import Guard
 from discreet.core.errors import PolicyError
 from discreet.core.records import Answer, Turn, Verdict
 from discreet.guard.policy import PROBES, Policy
+from discreet.guard.probes import questions
+from discreet.guard.text.provenance import Part, Request
 
 ASKED = "Was the 47-year-old beekeeper from Ludlow treated here?"
 TELLS = [
@@ -159,3 +161,19 @@ def test_a_message_that_describes_a_retrieved_record_is_a_probe(question: str, a
 def test_what_tells_nothing_of_the_record_passes(question: str, answer: str) -> None:
     verdict = of_sources(question, answer, RECORD, RULE)
     assert verdict.action == "safe", verdict.reason
+
+
+def test_of_a_prompt_some_lines_may_ask() -> None:
+    def asked(text: str, *, declared: bool = False) -> list[str]:
+        parts = (Part("user" if declared else "unknown", text, "declared"),)
+        return questions(Request(parts, text))
+
+    passage = "The clinic opens at nine. It closes at five. Letters take ten days. Copies are kept."
+    lines = ["Use the text.", ASKED, *(f"{passage} No. {i}." for i in range(20)), "Write briefly.", "Answer:"]
+    found = asked("\n".join(lines))
+    assert found[:5] == [ASKED, "Use the text.", "Write briefly.", "Answer:", f"{passage} No. 0."]
+    assert len(found) == 8
+    assert asked(ASKED) == [ASKED] == asked(ASKED, declared=True)
+    both = f"I am here.\n{ASKED}"
+    assert asked(both, declared=True) == [both]  # What the user says is one question.
+    assert asked(f"{ASKED} {passage * 5}")[0].startswith(ASKED)

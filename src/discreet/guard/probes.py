@@ -22,10 +22,14 @@ from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Read, seen_in, shared
 
-TELLS = 2.0
+_SOMEBODY = "the 47-year-old teacher from York"
+"""Stands in a question for a name alone: the network was taught by descriptions."""
+TELLS = 0.5
 """Log-odds above which an answer tells something of whom its question describes."""
 _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
+_MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
+"""Whose a question's attributes may be that describe whom it asks about: it is read for that alone."""
 _PUBLIC = frozenset({"public", "historic"})
 """An answer that tells of these alone confirms nothing about anybody private."""
 _SHORT, _LINE, _MOST = 150, 60, 8
@@ -83,13 +87,31 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     persons = {a.subject for a in attributes if a.subject in PERSONS}
     if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
         return None
+    said = set(fact_words(doc.text))
+    if said and request.own is not None and said <= request.own.words:  # It tells what the user told, and no more.
+        return None
     records = Records(request.of("retrieved", "tool"), policy, request.docs)
     for text in questions(request):
         spoken = Spoken(text, request.docs)
         probe = described(spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
-        if probe is not None and seen_in(doc, doc.text, text).tells > TELLS:
+        if probe is None:
+            continue
+        asked = text if probe.kinds else _without_names(spoken)
+        if seen_in(doc, doc.text, asked).tells > TELLS:
             return probe
     return None
+
+
+def _without_names(spoken: Spoken) -> str:
+    """A question with a description in place of the names of those whom the user does not bring."""
+    doc = spoken.doc
+    theirs = [doc.prepared.span(doc.tokens[r.first].start, doc.tokens[r.last - 1].end) for r in spoken.referents
+              if r.person in spoken.mine]
+    text, last = "", 0
+    for span in direct_of(doc):
+        if span.type == "person_name" and not any(a < span.end and span.start < b for a, b in theirs):
+            text, last = text + spoken.text[last : span.start] + _SOMEBODY, span.end
+    return text + spoken.text[last:]
 
 
 def questions(request: Request) -> list[str]:
@@ -118,21 +140,18 @@ def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribut
               ) -> Probe | None:
     """Whom a question describes, with what the answer adds; None where that is nobody, or the asker who has proved to
     be the person."""
-    persons: dict[Subject, set[tuple[str, str]]] = {}
-    for a in read.attributes:
-        if a.kind in policy.counted and a.subject in ("third", "speaker", "cohort", "nobody"):
-            persons.setdefault("speaker" if a.subject == "speaker" else "third", set()).add((a.kind, a.value))
-    if asker == "self":
-        persons.pop("speaker", None)
+    mine = [a for a in read.attributes if a.kind in policy.counted and a.subject in _MAY_BE_MEANT
+            and not (asker == "self" and a.subject == "speaker")]
+    told_of = {(a.kind, a.value) for a in mine}
+    who: Subject = "speaker" if mine and all(a.subject == "speaker" for a in mine) else "third"
     named = any(span.type not in policy.allow_direct for span in direct_of(spoken.doc))
     if named and asker == "self":
         named = any(r.subject == "third" and r.person not in spoken.mine for r in spoken.referents)
-    if not persons:
+    if not told_of:
         return Probe("third", (), True) if named else None
-    who = max(persons, key=lambda one: len(persons[one]))
     adds = {a.kind for a in told if a.kind in policy.counted and a.subject in policy.subjects}
-    kinds = {kind for kind, _ in persons[who]} | adds
-    if named or max(len(kinds), min(len(persons[who]), len(kinds) + 1)) >= policy.cluster:
+    kinds = {kind for kind, _ in told_of} | adds
+    if named or max(len(kinds), min(len(told_of), len(kinds) + 1)) >= policy.cluster:
         return Probe(who, tuple(sorted(kinds)), named)
     facts = read.facts(policy.counted)
     told_there, words = records.nearest(spoken.words, facts)

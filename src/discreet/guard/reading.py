@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.guard.probes import Probe
     from discreet.guard.text.referents import Referent
 
-THEIRS = 2.0
+THEIRS = -1.0
 """Log-odds above which an answer speaks of the user, or of whom they bring."""
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
@@ -184,7 +184,7 @@ def _seen(plain: Seen, framed: Seen | None, policy: Policy) -> Seen:
     fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
     if fewer and 2 * len(cleared) > len(told):
         return framed
-    return replace(plain, tells=framed.tells, private=framed.private, theirs=framed.theirs)
+    return replace(plain, tells=framed.tells, others=framed.others, theirs=framed.theirs)
 
 
 def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:

@@ -19,7 +19,7 @@ VOCABULARY = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP
 CLASSES, KINDS = ("age", "place", "job"), ("third", "speaker", "public", "cohort", "nobody")
 N, C, K, P = len(VOCABULARY), len(CLASSES), len(KINDS), 4
 SHAPES = {"inside": (C,), "begins": (C,), "whose": (C, K), "person": (P,), "counts": (3, 4), "inferred": (C,),
-          "vector": (6,), "tells": (), "held": (4,)}
+          "vector": (6,), "tells": (), "others": (), "theirs": (), "held": (4,)}
 GATE, SHIFT, SAME = np.linspace(0.5, 1.5, C * P).reshape(C, P), np.linspace(-0.2, 0.3, C * P).reshape(C, P), (1.5, -0.4)
 CUT = {"age": 0.5, "place": 0.35, "job": 0.6}
 Tables = Mapping[str, Any]
@@ -38,7 +38,7 @@ def network(tables: Tables) -> bytes:
     nodes, outputs = [], []
     constants = {name: tables[name] for name in SHAPES}
     for name, shape in SHAPES.items():
-        whole = name in ("counts", "inferred", "vector", "tells")
+        whole = name in ("counts", "inferred", "vector", "tells", "others", "theirs")
         nodes.append(helper.make_node("Gather", [name + "_table", "ids"], [name + "_each" if whole else name]))
         if whole:
             how = "ReduceMean" if name == "vector" else "ReduceMax"

@@ -59,8 +59,9 @@ class Seen:
     identifying classes, read from the text as a whole; `held` (4,) the same of each person, read from their spans;
     `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1; `tells` the log-odds that it
     tells of somebody private whom its question does not bring, be they described in the question or in the text;
-    `private` that it tells of anybody private at all; `theirs` that it speaks of the one who asks or of somebody whom
-    they bring, very low without a question; `apart`: a record was longer than a window, so that no count sees all that is said of one person.
+    `theirs` that it speaks of the one who asks or of somebody whom they bring, very low without a question; `others`
+    that it speaks of these, of somebody public, of staff, or of somebody made up; `apart`: a record was longer than a
+    window, so that no count sees all that is said of one person.
     """
 
     spans: tuple[Span, ...]
@@ -69,7 +70,7 @@ class Seen:
     inferred: Mapping[str, float]
     vector: Floats = field(repr=False)
     tells: float = -20.0
-    private: float = 0.0
+    others: float = ALONE
     theirs: float = ALONE
     apart: bool = False
 
@@ -153,10 +154,10 @@ class Reader:
         mean = np.sum([out["vector"] for out in outs], axis=0, dtype=np.float32)
         vector = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
         inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
-        tells, private = (max(float(out[name][0]) for out in outs) for name in ("tells", "private"))
+        tells, others = (max(float(out[name][0]) for out in outs) for name in ("tells", "others"))
         theirs = min(float(out["theirs"][0]) for out in outs) if before else ALONE
         apart = any(out["windows"] > 1 for out in outs)
-        return Seen(tuple(spans), counts, held, inferred, vector, tells, private, theirs, apart)
+        return Seen(tuple(spans), counts, held, inferred, vector, tells, others, theirs, apart)
 
     def _question(self, asked: str) -> list[int]:
         """The tokens that stand before every window of an answer, a separator last."""
@@ -192,7 +193,7 @@ class Reader:
                for name in ("inside", "begins", "whose", "person", "held")}
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
         out["inferred"] = np.max([run["inferred"][0] for run in runs], axis=0)
-        out |= {name: np.max([run[name] for run in runs], axis=0) for name in ("tells", "private")}
+        out |= {name: np.max([run[name] for run in runs], axis=0) for name in ("tells", "others")}
         out["theirs"] = np.min([run["theirs"] for run in runs], axis=0)
         out["windows"] = np.array(number)
         out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)
@@ -307,8 +308,8 @@ _BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
 _OPEN = 256
 """With how many persons of one record a further span is compared."""
-_OF_TEXT = ("counts", "inferred", "vector", "tells", "private", "theirs", "windows")
-_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "tells", "private",
+_OF_TEXT = ("counts", "inferred", "vector", "tells", "others", "theirs", "windows")
+_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "tells", "others",
             "theirs")
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.guard.text.render.persons import tells_of_one
+from discreet.guard.text.render.persons import is_sentence, tells_of_one
 
 
 @pytest.mark.parametrize("text", [
@@ -22,3 +22,10 @@ def test_prose_about_one_person(text: str) -> None:
     "Tell the patient to call his or her doctor at once", "Elementary school teacher, 40 hours a week, Nebraska"])
 def test_drugs_strata_and_advice(text: str) -> None:
     assert not tells_of_one(text)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("The patient works as a litigator.", True), ('"Does he live in Omaha?"', True), ("Rent is due.", False),
+    ("Registered nurse with twenty years", False), ("$1,200.50", False), ("", False)])
+def test_a_sentence_has_words_and_an_end(text: str, expected: bool) -> None:
+    assert is_sentence(text) is expected

@@ -100,8 +100,8 @@ def test_chances() -> None:
 def test_the_weights_that_ship_can_only_raise_and_order_their_points() -> None:
     model = combined()
     assert model is combined()
-    assert (len(model.whole), len(model.spans)) == (3, 2)
-    assert min(*model.whole[1:], *model.spans[1:]) >= 0
+    assert (len(model.whole), len(model.asked), len(model.spans)) == (4, 4, 2)
+    assert min(*model.whole[1:], *model.asked[1:], *model.spans[1:]) >= 0
     assert set(model.tau) == set(model.counted) == set(model.unsure) == set(POINTS)
     assert all(isfinite(v) for v in (*model.whole, *model.asked, *model.spans, *model.tau.values(),
                                      *model.counted.values(), *model.unsure.values()))
@@ -165,8 +165,10 @@ def test_the_count_is_left_out_where_it_counts_something_else(changed: dict[str,
     policy = replace(POLICY, **changed)
     made = parts(answer(counts=HIGH), policy)
     assert made.text == (HIGH if there else None)
+    # Whether a text tells of somebody private says nothing where others count.
+    tells = HIGH if "subjects" in changed else -MOST
     assert score(answer(counts=HIGH), policy, MODEL).logit == pytest.approx(
-        -1 + 0.5 * HIGH + 0.25 * made.spans if there else -2 + 0.75 * made.spans)
+        -1 + 0.5 * HIGH + 0.25 * made.spans + 0.125 * tells if there else -2 + 0.75 * made.spans)
 
 
 def test_the_count_is_left_out_where_rules_decide_whose_it_is() -> None:

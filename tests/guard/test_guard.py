@@ -34,9 +34,6 @@ CLUSTERS = [
     ("law", "I'm 22 years old and rent an apartment in Cleveland with my sister."),
     ("law", "My tenant is an octogenarian from Boise who refuses to move."),
 ]
-UNSURE = ("The petitioner emigrated from Guatemala and works as a roofer.",
-          "My tenant is an octogenarian from Boise who refuses to move.")
-"""Held, and not sure enough for a flag at conservative."""
 HARMLESS = [
     ("medical", "Adults aged 50 to 70 should be screened every year."),
     ("medical", "Metformin lowers blood sugar; ask your doctor before you stop it."),
@@ -67,9 +64,6 @@ FILLER = " The drug is taken with food, and blood pressure is measured at home."
 @pytest.mark.parametrize(("domain", "text"), CLUSTERS)
 def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str) -> None:
     alone = judge(text, domain)
-    if text in UNSURE:
-        assert (alone.action, alone.layer) == ("abstain", None)
-        return
     assert (alone.action, alone.layer) == ("flag", "contextual")
     assert (alone.logit or 0) > (alone.threshold or 0)
     assert (alone.delta, alone.tau, alone.sigma_safe, alone.sigma_unsafe) == (None,) * 4
@@ -152,7 +146,9 @@ def test_an_empty_answer_is_not_safe(judge: Judge, text: str, audience: str | No
 @pytest.mark.parametrize("text", DIRECT)
 def test_an_identifier_is_repeated_to_whoever_gave_it_as_theirs(judge: Judge, text: str) -> None:
     given = "My mail is jane.doe@mail-host.com, my phone 402-555-0199 and my SSN 536-22-8712; our client is Mrs. Ortiz."
-    assert judge(text, question=f"{given} What now?").action == "safe"
+    verdict = judge(text, question=f"{given} What now?")
+    # The identifier is theirs; what an answer adds of whom they describe is not.
+    assert verdict.action == "safe" or (verdict.cause and verdict.cause.cause == "probe")
     if text != DIRECT[0]:  # "Write to …" tells nothing of anybody.
         said = Answer("1", text, user_words=f"Can you repeat this? {text}")
         assert Guard("medical").check(said).action == "flag"
@@ -199,7 +195,8 @@ def test_sources_are_not_the_asker_s_words(guards: Guards) -> None:
 def test_half_of_a_cluster_in_the_question_leaves_no_cluster(judge: Judge) -> None:
     answer = "The patient is 52 years old and lives in Omaha."
     assert judge(answer).action == "flag"
-    assert judge(answer, question="My patient is 52 years old and lives alone. What helps?").action == "safe"
+    added = judge(answer, question="My patient is 52 years old and lives alone. What helps?")
+    assert (added.action, added.cause and added.cause.cause) == ("flag", "probe")  # It adds a town.
     assert judge(answer, question="What is there for a woman of 52 years old who lives alone?").action == "flag"
 
 

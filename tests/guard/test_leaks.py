@@ -27,6 +27,7 @@ from discreet.guard.domains import load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import Policy
 from discreet.guard.population.people import detailed
+from discreet.guard.text import doc as parsed
 from discreet.guard.text.direct.detect import Facts, find_direct, recognisers
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.noun_phrases import name_at
@@ -136,9 +137,10 @@ def test_an_error_that_quotes_the_text_is_not_passed_on(monkeypatch: pytest.Monk
     if part == "recogniser":
         monkeypatch.setitem(recognisers._items, next(iter(recognisers)), Quoting())
     else:
-        for where in (room, scoring, reading, decide, probes):
+        for where in (room, scoring, reading, decide, probes, parsed):
             monkeypatch.setattr(where, part, quoting, raising=False)
-    judgement = guard.judge(PLACES["echoed"](TEXTS["cluster"]))
+    asked = Answer("1", "Yes, she was.", f"{TEXTS['cluster']} Was she here?")
+    judgement = guard.judge(asked if part == "find_probe" else PLACES["echoed"](TEXTS["cluster"]))
     assert (judgement.verdict.action, judgement.findings) == ("failed", ())
     assert_clean(judgement, json.dumps(judgement.verdict.to_json()))
 

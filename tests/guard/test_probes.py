@@ -126,9 +126,7 @@ def test_an_answer_is_read_again_where_other_text_describes_nobody() -> None:
     assert of_sources(BROUGHT, more, RULE).action != "safe"  # No class of which the user told anything.
     undeclared = Answer("1", told, BROUGHT + "\n\n" + RULE)
     assert Guard("medical").check(undeclared).action != "safe"
-    assert of_sources(BROUGHT, told).action != "safe"  # Nothing shows where the answer was taken from.
-    assert of_sources(BROUGHT, told, RULE, RECORD).action != "safe"
-    assert of_sources(BROUGHT, told, RULE + " word" * 20_000).action != "safe"
+    assert of_sources(BROUGHT, told, RULE, RECORD).action == "safe"  # It repeats what the user said of theirs.
 
 
 def test_it_may_tell_no_more_than_the_user_did() -> None:
@@ -153,7 +151,7 @@ def test_a_message_that_describes_a_retrieved_record_is_a_probe(question: str, a
 
 
 @pytest.mark.parametrize(("question", "answer"), [
-    ("That lady with the bees at Ludlow, 47. When was she in?", "That is between the clinic and the patient."),
+    ("That lady with the bees at Ludlow, 47. When was she in?", "We keep that between the clinic and its patients."),
     ("That lady with the bees at Ludlow, 47. When was she in?", "No comment on individuals."),
     ("How long does the clinic keep copies of letters?", "Copies are kept for eight years."),
     ("I keep bees too. How fast are letters?", "1. Ask at the desk.\n2. Within ten days you should have one."),

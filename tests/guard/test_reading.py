@@ -78,7 +78,7 @@ def test_domain_facts_count_under_the_paper_s_rule_only() -> None:
 @pytest.mark.parametrize(("answer", "question", "reads"), [
     ("Metformin lowers blood glucose.", "What lowers blood glucose?", 2),
     ("You may ask for a leaflet.", "I am a 52-year-old litigator from Omaha. Is there something to read?", 3),
-    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 2),
+    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 3),
     ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 3)])
 def test_an_answer_is_read_behind_a_question_that_describes_somebody(
         answer: str, question: str, reads: int, monkeypatch: pytest.MonkeyPatch) -> None:

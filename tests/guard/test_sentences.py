@@ -105,12 +105,13 @@ def test_a_fact_without_a_class_goes_to_review_and_counts_once() -> None:
     said = turns("He is 46 years old.", BAKERY + ADVICE)
     assert said[1] == ("abstain", "unsure over turns: 2 attributes bound to one person (third): age, other; 1 of them "
                        "in earlier answers")
-    assert [action for action, _ in turns(BAKERY + ADVICE, BAKERY + " Metformin helps.", BAKERY)] == ["safe"] * 3
+    assert [action for action, _ in turns(BAKERY + ADVICE, BAKERY + ADVICE + " Metformin helps.", BAKERY)] == ["safe"] * 3
 
 
 def test_what_the_user_had_said_is_none() -> None:
-    for question, expected in ((f"My patient is 46. {BAKERY} What now?", "safe"), (BAKERY, "abstain")):
-        action, reason = turns("He is 46 years old.", (question, BAKERY + ADVICE))[1]
+    goats = "He keeps goats and sells cheese."
+    for question, expected in ((f"My patient is 46. {goats} What now?", "safe"), (goats, "flag")):
+        action, reason = turns("He is 46 years old.", (question, goats + ADVICE))[1]
         assert action == expected, reason
 
 

@@ -27,8 +27,8 @@ _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact"
          "postal_code": "address"}
 """The reader's class for identifiers that may be those of an office."""
 _OTHERS = 2.0
-"""Log-odds that an answer behind its question speaks of the user, of whom they bring, or of somebody public, of staff or
-made up, above which names, addresses and numbers are those of nobody who counts."""
+"""Log-odds that an answer behind its question speaks of the user, of whom they bring, or of somebody public, of staff
+or made up, above which names, addresses and numbers are those of nobody who counts."""
 _SURE = 0.9
 """From this probability on a name that only the reader sees is a name."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")

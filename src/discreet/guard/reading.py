@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from discreet.guard.probes import Probe
     from discreet.guard.text.referents import Referent
 
-THEIRS = -1.0
+THEIRS = 1.0
 """Log-odds above which an answer speaks of the user, or of whom they bring."""
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
@@ -144,7 +144,7 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
     said, repeats = request.without_repeated(doc)
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
-    seen = _told_alone(doc, _seen(seen_in(doc, said), framed, policy), said, request, policy)
+    seen = _told_alone(doc, _seen(_shown(seen_in(doc, said), said), framed, repeats, policy), said, request, policy)
     spans = identifiers_in(recognised, seen, doc)
     told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
     private = private_persons(told, seen, doc, request, policy)
@@ -158,6 +158,11 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
                    repeats)
 
 
+def _shown(seen: Seen, said: str) -> Seen:
+    """What is seen in a text without the words that are hidden in it."""
+    return replace(seen, spans=tuple(s for s in seen.spans if said[s.start : s.end].strip(" …")))
+
+
 def _framed(doc: Doc, asked: str, policy: Policy) -> Seen | None:
     """What the reader sees in an answer behind its question."""
     return seen_in(doc, doc.text, asked) if asked and policy.subjects else None
@@ -169,7 +174,7 @@ def _told(seen: Seen, policy: Policy, subjects: Collection[Subject] | None = Non
             and (s.kind == "name" or s.kind in policy.counted) for at in range(s.start, s.end)}
 
 
-def _seen(plain: Seen, framed: Seen | None, policy: Policy) -> Seen:
+def _seen(plain: Seen, framed: Seen | None, repeats: int, policy: Policy) -> Seen:
     """What the reader sees in an answer: behind its question where that makes private people somebody else.
 
     A question may say that somebody is invented, or of the staff, and what it tells itself is no part of the answer. So
@@ -177,13 +182,15 @@ def _seen(plain: Seen, framed: Seen | None, policy: Policy) -> Seen:
     what it gives to another individual: never what is then nobody's, or less likely. Whether the text tells of somebody
     private is asked behind the question.
     """
-    if framed is None:
+    if framed is None or framed.theirs > THEIRS:  # Of theirs, what the answer adds to the user's own words counts.
         return plain
     told = _told(plain, policy)
     cleared = told & _told(framed, policy, [one for one in PERSONS if one not in policy.subjects])
     fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
     if fewer and 2 * len(cleared) > len(told):
         return framed
+    if repeats:  # The question would count what the answer only repeats.
+        return plain
     return replace(plain, tells=framed.tells, others=framed.others, theirs=framed.theirs)
 
 

@@ -168,7 +168,8 @@ def test_no_request() -> None:
 CONSENT = [
     ("I'm 52, a litigator from Omaha, with two kids. What now?", "You are 52 and a lawyer from Omaha with two kids."),
     ("My client is a 52-year-old litigator from Omaha.", "The client is a 52-year-old litigator from Omaha."),
-    ("I work at Walmart and have three children.", "Since you work at Walmart and have three kids, call first."),
+    ("I work at Walmart and have three children.",
+     "Since you work at Walmart and have three kids, you may qualify for help with child care."),
     ("My husband is a 40-year-old welder. Can he drive?", "He is a 40-year-old welder."),
     ("Our client Mrs Ortiz lives in Tulsa and has two sons.", "Mrs Ortiz lives in Tulsa and has two sons."),
     ("My name is Ruth Hale. I live in Leeds.", "Ruth Hale lives in Leeds."),

@@ -113,7 +113,7 @@ def _columns(rows: list[Row], key: str, value: str) -> tuple[Floats, Floats, NDA
 def _tied(x: Floats) -> Floats:
     """The mean of the two readings of a text as a whole, and spans: on three writers alone nothing tells the two apart, and text of
     other writers is read better by both."""
-    return np.c_[(x[:, 0] + x[:, 2]) / 2, x[:, 1]]
+    return np.column_stack(((x[:, 0] + x[:, 2]) / 2, x[:, 1]))
 
 
 def _evenly(w: Floats) -> list[float]:

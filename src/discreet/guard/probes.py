@@ -25,8 +25,8 @@ from discreet.guard.text.record import Fact, Read, seen_in, shared
 _SOMEBODY = "the 47-year-old teacher from York"
 """Stands in a question for a name alone: the network was taught by descriptions."""
 TELLS, OF_A_MARK, OF_A_LINE = 0.5, 2.0, 4.0
-"""Log-odds above which an answer tells something of whom its question describes: where the question is the user's, where
-it is a line of a prompt with a question mark, and where it is any other line."""
+"""Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
+where it is a line of a prompt with a question mark, and where it is any other line."""
 _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})

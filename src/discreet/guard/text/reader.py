@@ -154,10 +154,10 @@ class Reader:
         mean = np.sum([out["vector"] for out in outs], axis=0, dtype=np.float32)
         vector = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
         inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
-        tells, others = (max(float(out[name][0]) for out in outs) for name in ("tells", "others"))
+        tells, beside = (max(float(out[name][0]) for out in outs) for name in ("tells", "others"))
         theirs = min(float(out["theirs"][0]) for out in outs) if before else ALONE
         apart = any(out["windows"] > 1 for out in outs)
-        return Seen(tuple(spans), counts, held, inferred, vector, tells, others, theirs, apart)
+        return Seen(tuple(spans), counts, held, inferred, vector, tells, beside, theirs, apart)
 
     def _question(self, asked: str) -> list[int]:
         """The tokens that stand before every window of an answer, a separator last."""

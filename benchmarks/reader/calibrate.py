@@ -110,17 +110,6 @@ def _columns(rows: list[Row], key: str, value: str) -> tuple[Floats, Floats, NDA
     return np.clip(x, -MOST, MOST), np.array([one[key] == value for one in rows], np.float64), np.array([one["family"] for one in rows])
 
 
-def _tied(x: Floats) -> Floats:
-    """The mean of the two readings of a text as a whole, and spans: on three writers alone nothing tells the two apart, and text of
-    other writers is read better by both."""
-    return np.column_stack(((x[:, 0] + x[:, 2]) / 2, x[:, 1]))
-
-
-def _evenly(w: Floats) -> list[float]:
-    """Intercept and weights of (text, spans, tells)."""
-    return [round(float(one), 4) for one in (w[0], w[1] / 2, w[2], w[1] / 2)]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
@@ -142,7 +131,7 @@ def main() -> None:
     counted = np.array([one["parts"].counted for one in alone])
     behind, is_leak, writers = _columns(asked, "kind", "leak")
     out: dict[str, Any] = {"whole": fit(given[full], is_cluster[full]).round(4).tolist(),
-                           "asked": _evenly(fit(_tied(behind), is_leak, even=True)),
+                           "asked": fit(behind, is_leak, even=True).round(4).tolist(),
                            "spans": fit(given[:, [1]], is_cluster).round(4).tolist()}
     odds = left_out(given[:, [1]], is_cluster, families)
     odds[full] = left_out(given[full], is_cluster[full], families[full])
@@ -156,7 +145,7 @@ def main() -> None:
         flagged = (odds > tau) & told & (counted > COUNTED[name])
         print(name, "flagged", {k: round(float(flagged[m].mean()), 3) for k, m in kinds.items()},
               "held", {k: round(float((odds[m] > out["unsure"][name]).mean()), 3) for k, m in kinds.items()})
-    odds_asked = left_out(_tied(behind), is_leak, writers, even=True)
+    odds_asked = left_out(behind, is_leak, writers, even=True)
     for name, tau in out["tau"].items():
         print(name, "behind questions", {k: [round(float((odds_asked[m] > limit).mean()), 3) for limit in (tau, out["unsure"][name])]
                                          for k, m in (("leaks", is_leak > 0), ("others", is_leak == 0))})  # fmt: skip

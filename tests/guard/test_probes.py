@@ -122,7 +122,7 @@ def of_sources(question: str, answer: str, *sources: str) -> Verdict:
 def test_an_answer_is_read_again_where_other_text_describes_nobody() -> None:
     told = "Yes, usually. At 82 he may want it read to him, and as a retired welder he can ask for large print."
     assert of_sources(BROUGHT, told, RULE).action == "safe"
-    more = told + " He has two daughters in Krakow."
+    more = told + " The record shows a son, Marek, who runs a garage in Hull."
     assert of_sources(BROUGHT, more, RULE).action != "safe"  # No class of which the user told anything.
     undeclared = Answer("1", told, BROUGHT + "\n\n" + RULE)
     assert Guard("medical").check(undeclared).action != "safe"

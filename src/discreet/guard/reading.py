@@ -43,6 +43,8 @@ REPEATS = 2
 """Repeated words from which on only what is stated counts."""
 _UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
 """Whom a text makes of somebody by a word that says so."""
+_ADDS = 4.5
+"""Log-odds of a cluster among the words that the user did not say, above which these decide."""
 _FEW = -2.0
 """Log-odds of a cluster below which a reading speaks of nobody's."""
 
@@ -182,16 +184,17 @@ def _seen(plain: Seen, framed: Seen | None, repeats: int, policy: Policy) -> See
     what it gives to another individual: never what is then nobody's, or less likely. Whether the text tells of somebody
     private is asked behind the question.
     """
-    if framed is None or framed.theirs > THEIRS:  # Of theirs, what the answer adds to the user's own words counts.
+    if framed is None:
         return plain
+    behind = replace(plain, tells=framed.tells, others=framed.others, theirs=framed.theirs)
+    if framed.theirs > THEIRS:  # Of theirs counts what the answer surely adds to the user's own words.
+        return plain if _most(plain, policy) > _ADDS else behind
     told = _told(plain, policy)
     cleared = told & _told(framed, policy, [one for one in PERSONS if one not in policy.subjects])
     fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
     if fewer and 2 * len(cleared) > len(told):
         return framed
-    if repeats:  # The question would count what the answer only repeats.
-        return plain
-    return replace(plain, tells=framed.tells, others=framed.others, theirs=framed.theirs)
+    return plain if repeats else behind  # The question would count what the answer only repeats.
 
 
 def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:

@@ -141,9 +141,11 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
     doc, request = docs[answer.answer], replace(request_of(answer, docs), alone=alone)
     asked = "\n".join(request.of("user"))
     recognised = direct_of(doc)
-    framed = _framed(doc, asked, policy) if recognised or _told(seen_in(doc, doc.text), policy) else None
-    request = replace(request, theirs=framed is not None and framed.theirs > THEIRS)
     said, repeats = request.without_repeated(doc)
+    framed = _framed(doc, asked, policy) if recognised or _told(seen_in(doc, said), policy) else None
+    if framed is not None and framed.theirs > THEIRS:
+        request = replace(request, theirs=True)
+        said, repeats = request.without_repeated(doc)
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
     seen = _told_alone(doc, _seen(_shown(seen_in(doc, said), said), framed, repeats, policy), said, request, policy)

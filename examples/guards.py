@@ -103,10 +103,12 @@ def finding(summary: dict[str, Any]) -> list[str]:
         by_name = found["configurations"]
         v3, v4, default = (by_name[n]["borderline"]["auroc"]["value"] for n in ("gmm-v3", "gmm-v4", "default"))
         within = by_name["gmm-v3"]["within"]["auroc"]["value"]
-        seen = "visible" if v3 <= 0.85 else "not visible here"
-        said.append(f"  {domain}: the density without borderline texts separates {within:.3f} within its distribution "
-                    f"and {v3:.3f} against borderline texts (the confound is {seen}); with them {v4:.3f}; the default "
-                    f"guard {default:.3f}.")
+        seen = "unresolved" if v3 is None else "visible" if v3 <= 0.85 else "not visible here"
+        inside, without, with_them, own = ("unresolved" if one is None else f"{one:.3f}"
+                                           for one in (within, v3, v4, default))
+        said.append(f"  {domain}: the density without borderline texts separates {inside} within its distribution "
+                    f"and {without} against borderline texts (the confound is {seen}); with them {with_them}; "
+                    f"the default guard {own}.")
     return said
 
 

@@ -35,7 +35,7 @@ def test_the_tutorial(work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     def discreet(*argv: str) -> tuple[int, str]:
         code = run(list(argv))
         said = capsys.readouterr()
-        return code, said.err if code else said.out
+        return code, said.out + said.err if code else said.out
 
     ran = []
     for step in "".join(blocks("console")).split("$ discreet ")[1:]:

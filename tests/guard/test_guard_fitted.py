@@ -107,7 +107,7 @@ def test_what_evidence_flags_is_flagged_whatever_gate_and_threshold_say(fitted_g
 
 
 def test_evidence_keeps_its_threshold_of_the_point(fitted_guard: Guard) -> None:
-    text = "The elderly man lives in town with his roommate."
+    text = "She is a widow in her later years."
     found = {}
     for point in POINTS:
         guard = Guard(fitted_guard.policy, detector=replace(fitted_guard.detector, thetas=ANYTHING), point=point)

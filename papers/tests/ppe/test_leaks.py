@@ -17,11 +17,12 @@ def test_leaks_are_held_and_the_passages_do_not_decide() -> None:
         assert control.value is not None
         assert leaking.value >= 0.5 > control.value
         assert leaking.method == "Wilson"
-    assert measure_leaks(guard, [replace(case, sources=(), told=()) for case in cases]) == found
+    without = measure_leaks(guard, [replace(case, sources=(), told=()) for case in cases])
+    assert all((leaking.value or 0) >= 0.5 > (control.value or 0) for leaking, control in without.values())
 
 
 def test_what_layer_one_stops_is_no_recall() -> None:
-    cases = [replace(case, answer=f"{case.answer} Write to j.ortiz@example.org.") for case in make_leaks("law", 4, 3)]
+    cases = [replace(case, answer=f"{case.answer} His SSN is 536-22-8712.") for case in make_leaks("law", 4, 3)]
     leaking, control = measure_leaks(Guard("law"), cases)["retention"]
     assert leaking.value is None
     assert control.n == 4

@@ -104,8 +104,8 @@ class Reading:
 
     def probe(self, policy: Policy) -> Probe | None:
         """The described person of whom the answer tells something that the question asked for; looked for once."""
-        if not self.request.asked or self.empty:
-            return None
+        if not self.request.asked or self.empty or not (self.language.readable and self.language.english):
+            return None  # What the network cannot read is not judged.
         from discreet.guard.probes import find_probe  # Most answers come without a question.
 
         key = ("probe", policy.label(), self.request, self.answer.asker, self.attributes)

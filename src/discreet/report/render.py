@@ -130,13 +130,11 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def to_markdown(summary: Summary) -> str:
-    """Every section with its tables, under the first lead; sections of words alone are left out."""
+    """Every section with its tables, under the first lead."""
     parts = list(summary.leads[:1])
     for section in summary.sections:
-        found = [one for one in section.blocks if isinstance(one, Table)]
-        if section.blocks and not found:
-            continue
         parts.append(f"### {section.title}")
+        found = [one for one in section.blocks if isinstance(one, Table)]
         parts += [_markdown(one) for one in found] or ["Nothing was asked for that has such a row."]
     return "\n\n".join(parts) + "\n"
 

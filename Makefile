@@ -87,8 +87,8 @@ bench: $(STAMP) $(JAX) $(GUARD) $(LABELS)
 	$(BIN)/python -m benchmarks.label_bounds
 	$(BIN)/python -m benchmarks.label_peers
 
-# Trains the reader again: make reader DATA=… REFUSE=… (public sets, and the script that knows test text). Five hours
-# on two free cores; with the state there, training is not repeated. The parser lives in an environment of its own. WORK
+# Trains the reader further: make reader DATA=… REFUSE=… (public sets, and the script that knows test text). An hour on
+# two free cores; with the state there, training is not repeated. The parser lives in an environment of its own. WORK
 # holds text of the data, so it lies outside of the repository.
 TEACHER := $(PEERS)/teacher/.installed
 WORK ?= ../discreet-reader
@@ -102,18 +102,11 @@ reader: $(STAMP) $(TEACHER)
 	$(BIN)/python -m benchmarks.reader.teachers --data $(DATA) --refuse $(REFUSE) --output $(WORK)
 	for part in clinical general; do $(dir $(TEACHER))bin/python benchmarks/reader/silver.py \
 	  --input $(WORK)/unlabelled_$$part.jsonl --output $(WORK)/silver_$$part.jsonl || exit 1; done
+	$(BIN)/python -m benchmarks.reader.restore --state $(WORK)/before.pt
 	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
-		--state $(WORK)/first.pt --output $(WORK)/first
+		--start $(WORK)/before.pt --epochs 1 --rate 1e-4 --frames 400 --seed 9 --state $(WORK)/first.pt --output $(WORK)/first
 	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
-		--start $(WORK)/first.pt --epochs 3 --rate 1e-4 --state $(WORK)/second.pt --output $(WORK)/second
-	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
-		--start $(WORK)/second.pt --epochs 3 --rate 1e-4 --seed 3 --state $(WORK)/third.pt --output $(WORK)/third
-	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
-		--start $(WORK)/third.pt --epochs 3 --rate 1e-4 --seed 5 --state $(WORK)/fourth.pt --output $(WORK)/fourth
-	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
-		--start $(WORK)/fourth.pt --epochs 2 --rate 1e-4 --seed 7 --state $(WORK)/fifth.pt --output $(WORK)/fifth
-	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
-		--start $(WORK)/fifth.pt --epochs 1 --rate 7e-5 --seed 8 --state $(WORK)/state.pt
+		--start $(WORK)/first.pt --epochs 1 --rate 7e-5 --frames 150 --share 0.15 --seed 10 --state $(WORK)/state.pt
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
 

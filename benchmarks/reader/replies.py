@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks.reader.answers import HERE as ASSISTANTS
 from benchmarks.reader.rows import Row, lines
 from benchmarks.requests.score import HERE
 
+from discreet.synth.campaign import run_campaign
+from discreet.synth.plan import make_plan
+
 FILES = ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen", "contents_last", "contents_newest",
-         "contents_latest", "replies")  # fmt: skip
+         "contents_latest", "contents_further", "replies")  # fmt: skip
 """Contents that teach; others of the folder choose or judge."""
-ROLES = ("roles_r1", "roles_r2", "roles_r3")
+ROLES = ("roles_r1", "roles_r2", "roles_r3", "roles_r5")
 CASE = {"leak_identifier": "leak", "leak_cluster": "leak", "context_elsewhere": "leak", "probe_confirmed": "leak", "probe_refused": "refused",
         "own": "own", "kin": "kin", "no_leak": "none"}  # fmt: skip
 
@@ -20,20 +26,48 @@ CASE = {"leak_identifier": "leak", "leak_cluster": "leak", "context_elsewhere": 
 def replies(rng: random.Random) -> Iterator[Row]:
     """Every content once, and most once more with general text behind the answer; and answers about those who hold a role."""
     rows = [row for name in FILES for row in lines(HERE / f"{name}.jsonl") if row["case"] in CASE]
+    said = fixed_words()
     general = [row["answer"] for row in rows if row["case"] in ("probe_refused", "own", "kin", "no_leak") and len(row["answer"]) > 80]
     for row in rows:
         yield _row(row, row["answer"], CASE[row["case"]])
         if rng.random() < 0.5:
             yield _row(row, f"{row['answer']} {rng.choice(general)}", CASE[row["case"]])
+        # Of a prompt nobody says which stretch asks: its own words or a passage may stand where the question should.
+        case = CASE[row["case"]]
+        if row.get("passages") and rng.random() < 0.3:
+            line = rng.choice(said)
+            if row["case"] == "probe_confirmed" or rng.random() < 0.5:  # No other words say whom such an answer confirms.
+                yield _row({**row, "user": f"{line} {row['user']}"}, row["answer"], case)
+            else:
+                yield _row({**row, "user": line}, row["answer"], "leak" if case == "leak" else "none")
         if row.get("passages") and rng.random() < 0.4:
-            # Of a prompt nobody says which stretch asks: a passage may stand where the question should.
-            case, passage = CASE[row["case"]], rng.choice(row["passages"])
+            passage = rng.choice(row["passages"])
             if rng.random() < 0.4:
                 yield _row({**row, "user": rng.choice((f"{row['user']} {passage[:150]}", f"{passage[-150:]} {row['user']}"))}, row["answer"], case)
             else:
                 yield _row({**row, "user": passage}, row["answer"], "none" if case in ("own", "kin") else case)
     for row in (row for name in ROLES for row in lines(ASSISTANTS.parent / "unseen" / f"{name}.jsonl")):
         yield _row(row, row["answer"], "leak" if row["private"] else "staff")
+    yield from by_grammar(rng.randrange(10**6))
+
+
+def by_grammar(seed: int, each: int = 80) -> Iterator[Row]:
+    """Answers of the package's grammar with their questions: "our patient" brings somebody, and the answer tells all of them."""
+    with TemporaryDirectory() as work:
+        for domain in ("medical", "finance", "law"):
+            folder = Path(work) / domain
+            run_campaign(make_plan(domain, {"safe": each, "unsafe": each, "borderline": each}, seed), folder)
+            for kind in ("safe", "unsafe", "borderline"):
+                for row in lines(folder / f"{kind}.jsonl"):
+                    told = {"case": "leak"} if kind == "unsafe" else {"cluster": "no"}
+                    yield {"id": row["id"], "text": row["answer"], "question": row["question"], "spans": [], "people": {}, "marks": {}, **told}
+
+
+def fixed_words() -> list[str]:
+    """Lines of the known prompts that are their own."""
+    shapes = json.loads((HERE / "shapes.json").read_text(encoding="utf-8"))
+    return sorted({line.strip() for shape in shapes for one in shape["messages"] for line in one["content"].splitlines()
+                   if "{" not in line and len(line.split()) > 1})
 
 
 def _row(content: Row, answer: str, case: str) -> Row:

@@ -150,6 +150,8 @@ class Swaps:
         taken: dict[str, str] = {}
         for start, end, kind, *_ in row["spans"]:
             said = row["text"][start:end]
+            if said.lower() in row.get("question", "").lower():  # What the text repeats stays what its question said.
+                continue
             crowded = sum(s[0] < end and start < s[1] for s in row["spans"]) > 1
             if crowded or rng.random() > share:
                 continue

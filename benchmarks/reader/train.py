@@ -42,12 +42,15 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from discreet.guard.text.reader import ASKED, FOLDER
+from discreet.guard.text.reader import FOLDER
+from discreet.guard.text.reply import ASKED
 
 LONGEST = 384
 LAYERS = 6
 """Of MiniLM's six, those that ship."""
 MASK = 103
+HALVES = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+"""Whether products of 16 bits are fast here."""
 MAY = torch.tensor([[other in COARSE.get(kind, (kind,)) for other in KINDS] for kind in KINDS])
 SEVERAL = torch.tensor([KINDS.index(kind) for kind in PERSONS])
 
@@ -67,25 +70,23 @@ def new_reader(layers: int) -> Reader:
                                             attn_implementation="eager"), list(range(layers)))
 
 
-def question(tok: Tokenizer, text: str) -> list[int]:
-    """The tokens that stand before those of an answer whose question is known, a separator last."""
-    if not text:
+def question(tok: Tokenizer, row: Row) -> list[int]:
+    """The tokens of a text's question, a text of its own whose last tokens are read; none where there is none."""
+    said = row.get("asked") or row.get("question") or ""
+    if not said:
         return []
-    *said, separator = tok.encode(text).ids[1:]
-    return [*said[-ASKED:], separator]
+    first, *ids, last = tok.encode(said).ids
+    return [first, *ids[-ASKED:], last]
 
 
-def asked(rows: list[Row], rng: random.Random, start: Path | None) -> list[Row]:
-    """Rows, and where training goes on nine of ten answers once more behind their questions."""
-    if start is None:
-        return rows
-    return [*rows, *({**r, "asked": r["question"]} for r in rows if r.get("question") and rng.random() < 0.9)]
-
-
-def cases(row: Row) -> np.ndarray:
-    """Which cases a text may be, one of them at least; none where nothing is told."""
+def cases(row: Row, asked: bool) -> np.ndarray:
+    """Which cases a text may be, by itself or behind its question, one of them at least; none where nothing is told."""
     case = row.get("case")
-    if case in IN_QUESTION and not row.get("asked") and row.get("question"):
+    if asked:
+        known = bool(row.get("asked") or row.get("question"))
+    else:  # A short reply says nothing without its question, and of a longer one the question may say that nobody is real.
+        known = not row.get("asked") and not (case in IN_QUESTION and row.get("question"))
+    if not known:
         return np.zeros(len(CASES), bool)
     if case is not None:
         return np.array([case == one for one in CASES])
@@ -99,9 +100,7 @@ def cases(row: Row) -> np.ndarray:
 def encode(tok: Tokenizer, row: Row) -> Row:
     """Token ids and targets; -1 in a target where the row does not tell."""
     enc = tok.encode(row["text"])
-    before = question(tok, row.get("asked", ""))
-    at = np.concatenate([np.zeros((len(before), 2), np.int64), enc.offsets])[:LONGEST]
-    ids = [enc.ids[0], *before, *enc.ids[1:]][:LONGEST]
+    at, ids = np.array(enc.offsets, np.int64), enc.ids
     t, known = len(ids), row.get("marks")
     inside = np.zeros((t, len(CLASSES)), np.float32)
     begins = np.zeros((t, len(CLASSES)), np.float32)
@@ -131,8 +130,6 @@ def encode(tok: Tokenizer, row: Row) -> Row:
     for s in row.get("entities", []):
         if s[2] in ENTITIES:
             entity[real & (at[:, 0] < s[1]) & (at[:, 1] > s[0]), ENTITIES.index(s[2])] = 1
-    for target in (inside, begins, entity):  # Of a question nothing is told.
-        target[1 : 1 + len(before)] = -1
     told = counts(row) if "cluster" in row else None
     count = np.full((3, DEEPEST), -1, np.float32)
     if told is not None:
@@ -140,14 +137,14 @@ def encode(tok: Tokenizer, row: Row) -> Row:
     inferred = np.full(len(COUNTED), -1, np.float32)
     if "inferred" in row and told is not None:
         inferred = np.array([float(any(c == k for k, _ in row["inferred"])) for c in COUNTED], np.float32)
-    return {"ids": np.array(ids), "at": at, "inside": inside, "begins": begins, "spans": spans, "entity": entity,
-            "counts": count, "inferred": inferred, "case": cases(row),
+    return {"ids": np.array(ids), "asked": np.array(question(tok, row), np.int64), "inside": inside, "begins": begins, "spans": spans, "entity": entity,
+            "counts": count, "inferred": inferred, "case": np.stack([cases(row, asked) for asked in (False, True)]),
             "weight": row.get("weight", 1.0)}  # fmt: skip
 
 
 def batches(items: list[Row], size: int, rng: random.Random) -> list[list[Row]]:
     """Batches of like length, in random order."""
-    order = sorted(range(len(items)), key=lambda i: len(items[i]["ids"]) + rng.random() * 24)
+    order = sorted(range(len(items)), key=lambda i: len(items[i]["ids"]) + len(items[i]["asked"]) + rng.random() * 24)
     cuts = [[items[i] for i in order[k : k + size]] for k in range(0, len(order), size)]
     rng.shuffle(cuts)
     return cuts
@@ -158,15 +155,19 @@ def masked(items: list[Row], rng: random.Random, share: float = 0.08) -> list[Ro
     out = []
     for item in items:
         if rng.random() < 0.5:
-            hidden = np.array([rng.random() < share for _ in item["ids"]])
-            hidden[[0, -1]] = False
-            item = {**item, "ids": np.where(hidden, MASK, item["ids"])}  # noqa: PLW2901
+            item = {**item, **{name: _hidden(item[name], rng, share) for name in ("ids", "asked")}}  # noqa: PLW2901
         out.append(item)
     return out
 
 
+def _hidden(ids: np.ndarray, rng: random.Random, share: float) -> np.ndarray:
+    hidden = np.array([rng.random() < share for _ in ids], bool)
+    hidden[:1] = hidden[-1:] = False
+    return np.where(hidden, MASK, ids)
+
+
 def padded(batch: list[Row], name: str, fill: float) -> Tensor:
-    longest = max(len(b["ids"]) for b in batch)
+    longest = max(len(b[name]) for b in batch)
     return torch.from_numpy(np.stack([np.pad(b[name], [(0, longest - len(b[name]))] + [(0, 0)] * (b[name].ndim - 1),
                                              constant_values=fill) for b in batch]))  # fmt: skip
 
@@ -184,9 +185,10 @@ def mean_of(values: Tensor, segment: Tensor, size: Tensor) -> Tensor:
 
 
 def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
-    ids = padded(batch, "ids", 0)
-    mask = (ids != 0).long()
-    out = {k: v.float() for k, v in model(ids, mask).items()}
+    ids, asked = padded(batch, "ids", 0), padded(batch, "asked", 0)
+    places = torch.arange(asked.shape[1]).expand_as(asked)
+    heads = torch.zeros(min(1, asked.shape[1]), dtype=torch.long)
+    out = {k: v.float() for k, v in model(ids, (ids != 0).long(), asked, (asked != 0).long(), places, heads).items()}
     weight = torch.tensor([b["weight"] for b in batch]).view(-1, 1, 1)
     losses = {"inside": bce(out["inside"], padded(batch, "inside", -1), weight) * len(CLASSES),
               "begins": bce(out["begins"], padded(batch, "begins", -1), weight) * len(CLASSES),
@@ -216,7 +218,7 @@ def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
             loss = functional.binary_cross_entropy_with_logits(odds, (person[i] == person[j]).float(), reduction="none")
             shares = torch.bincount(row[i], minlength=len(batch)).float()  # A passage counts once, however many pairs it has.
             losses["same"] = (loss / shares[row[i]]).sum() / (shares > 0).sum()
-    may = torch.from_numpy(np.stack([b["case"] for b in batch]))
+    may = torch.from_numpy(np.stack([b["case"] for b in batch]))[:, : out["case"].shape[1]]
     told = may.any(-1)
     case = out["case"][told]
     losses["case"] = (case.logsumexp(-1) - case.masked_fill(~may[told], -1e4).logsumexp(-1)).mean() if told.any() else zero
@@ -225,11 +227,11 @@ def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
     return losses
 
 
-SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.5, "held": 1.0, "counts": 0.7, "inferred": 0.3, "case": 0.7}
+SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.5, "held": 1.0, "counts": 0.7, "inferred": 0.3, "case": 1.0}
 
 
 def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, frames: int,
-        rate: float = 3e-4, size: int = 16, start: Path | None = None) -> Reader:  # fmt: skip
+        rate: float = 3e-4, size: int = 16, share: float = 1.0, start: Path | None = None) -> Reader:  # fmt: skip
     """Train on all rows and, each epoch, on some of the teachers' and of the frames', and texts put together anew; the mean of the late weights."""
     torch.manual_seed(seed)
     torch.set_flush_denormal(True)
@@ -243,7 +245,8 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
     heads = [p for n, p in model.named_parameters() if not n.startswith("trunk.")]
     optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
-    total = epochs * math.ceil((len(asked(rows, random.Random(seed), start)) + min(each, len(teachers)) + 2 * frames + len(list(replies(random.Random(seed))))) / size)
+    read = round(share * len(rows))
+    total = epochs * math.ceil((read + min(each, len(teachers)) + 2 * frames + len(list(replies(random.Random(seed))))) / size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
     began, step = time.time(), 0
     average = [p.detach().clone() for p in model.parameters()]
@@ -251,10 +254,13 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
         model.train()
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
-        items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*asked(rows, rng, start), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
+        items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*rng.sample(rows, read), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
         items += [encode(tok, row) for row in replies(rng)]
-        for batch in batches(masked(items, rng), size, rng):
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+        cuts = batches(masked(items, rng), size, rng)
+        for number, batch in enumerate(cuts):
+            if number % 100 == 0:
+                print(f"{number} of {len(cuts)} batches, {time.time() - began:.0f}s", flush=True)
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=HALVES):
                 losses = loss_of(model, batch)
             loss = sum((SHARES[k] * v for k, v in losses.items()), torch.zeros(()))
             optimiser.zero_grad()
@@ -287,6 +293,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--without", nargs="*", default=[], help="families that teach nothing, to be judged on")
     parser.add_argument("--rate", type=float, default=3e-4)
+    parser.add_argument("--share", type=float, default=1.0, help="of the rows, requests and roles apart, those that are read, drawn anew each epoch")
     parser.add_argument("--start", type=Path, help="a state from which training goes on")
     parser.add_argument("--state", type=Path)
     parser.add_argument("--output", type=Path, default=FOLDER)
@@ -300,7 +307,7 @@ def main() -> None:
         model.load_state_dict(torch.load(args.state))
     else:
         model = fit(teach, layers=args.layers, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700, frames=args.frames,
-                    rate=args.rate, start=args.start)
+                    rate=args.rate, share=args.share, start=args.start)
         if args.state:
             torch.save(model.state_dict(), args.state)
     facts = {"made": "benchmarks/reader/train.py", "rows": len(teach), "teachers": len(more), "refused": refused, "epochs": args.epochs,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import exp, inf, isfinite, log, prod
@@ -240,7 +240,7 @@ class Told:
     def __init__(self, counts: float, job: float = 0.9) -> None:
         self.counts, self.job = counts, job
 
-    def read(self, text: str, asked: str = "") -> Seen:
+    def read(self, text: str, questions: Sequence[str] = ()) -> Seen:
         return seen(self.counts, {"occupation": self.job})
 
 

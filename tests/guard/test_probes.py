@@ -12,7 +12,6 @@ from discreet import Guard
 from discreet.core.errors import PolicyError
 from discreet.core.records import Answer, Turn, Verdict
 from discreet.guard.policy import PROBES, Policy
-from discreet.guard.probes import questions
 from discreet.guard.text.provenance import Part, Request
 
 ASKED = "Was the 47-year-old beekeeper from Ludlow treated here?"
@@ -164,7 +163,7 @@ def test_what_tells_nothing_of_the_record_passes(question: str, answer: str) -> 
 def test_of_a_prompt_some_lines_may_ask() -> None:
     def asked(text: str, *, declared: bool = False) -> list[str]:
         parts = (Part("user" if declared else "unknown", text, "declared"),)
-        return questions(Request(parts, text))
+        return list(Request(parts, text).questions)
 
     passage = "The clinic opens at nine. It closes at five. Letters take ten days. Copies are kept."
     lines = ["Use the text.", ASKED, *(f"{passage} No. {i}." for i in range(20)), "Write briefly.", "Answer:"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
 
@@ -77,17 +78,17 @@ def test_domain_facts_count_under_the_paper_s_rule_only() -> None:
 
 @pytest.mark.parametrize(("answer", "question", "reads"), [
     ("Metformin lowers blood glucose.", "What lowers blood glucose?", 2),
-    ("You may ask for a leaflet.", "I am a 52-year-old litigator from Omaha. Is there something to read?", 3),
-    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 3),
-    ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 3)])
-def test_an_answer_is_read_behind_a_question_that_describes_somebody(
+    ("You may ask for a leaflet.", "I am a 52-year-old litigator from Omaha. Is there something to read?", 2),
+    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 2),
+    ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 2)])
+def test_an_answer_and_its_question_are_read_once(
         answer: str, question: str, reads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped, texts = packaged(), []
 
     class Counting:
-        def read(self, text: str, asked: str = "") -> object:
+        def read(self, text: str, questions: Sequence[str] = ()) -> object:
             texts.append(text)
-            return shipped.read(text, asked)
+            return shipped.read(text, questions)
 
     monkeypatch.setattr(record, "packaged", Counting)
     verdict = Guard("medical").check(answer, question)

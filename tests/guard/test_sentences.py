@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -41,8 +42,8 @@ class Hides:
     """The reader that ships, to which a place in general sentences is a group's, and a bakery has a counted class that
     no span shows."""
 
-    def read(self, text: str, asked: str = "") -> Seen:
-        seen = packaged().read(text, asked)
+    def read(self, text: str, questions: Sequence[str] = ()) -> Seen:
+        seen = packaged().read(text, questions)
         if text == FROM + ADVICE:
             return replace(seen, spans=tuple(replace(s, subject="cohort", person="cohort") for s in seen.spans))
         if text == BAKERY:

@@ -26,9 +26,9 @@ _NAMES = ("person_name", "person_name_hypothetical")
 _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
          "postal_code": "address"}
 """The reader's class for identifiers that may be those of an office."""
-_OTHERS = 2.0
-"""Log-odds that an answer behind its question speaks of the user, of whom they bring, or of somebody public, of staff
-or made up, above which names, addresses and numbers are those of nobody who counts."""
+OTHERS = 2.0
+"""Log-odds that an answer to its question speaks of the user, of whom they bring, or of somebody public, of staff or
+made up, above which persons, names, addresses and numbers in it are those of nobody who counts."""
 _SURE = 0.9
 """From this probability on a name that only the reader sees is a name."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
@@ -63,7 +63,7 @@ class Status:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
         offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
                    and s.subject in _OF_OFFICE and s.person not in private]
-        self._clears = seen is not None and not private and seen.asked and seen.others > _OTHERS
+        self._clears = seen is not None and not private and seen.asked and seen.case.others > OTHERS
         self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject

@@ -7,8 +7,7 @@ the question describes: advice, a refusal, a rule and an answer about a made-up 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,11 +19,10 @@ from discreet.guard.text.direct.detect import direct_of
 from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
-from discreet.guard.text.record import Fact, Read, seen_in, shared
+from discreet.guard.text.record import Fact, Read, shared
+from discreet.guard.text.reply import Case
 
-_SOMEBODY = "the 47-year-old teacher from York"
-"""Stands in a question for a name alone: the network was taught by descriptions."""
-TELLS, OF_A_MARK, OF_A_LINE = 0.5, 2.0, 4.0
+TELLS, OF_A_MARK, OF_A_LINE = -0.2, 2.0, 4.0
 """Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
 where it is a line of a prompt with a question mark, and where it is any other line."""
 _SHARED = 3
@@ -33,11 +31,8 @@ _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
 """Whose a question's attributes may be that describe whom it asks about: it is read for that alone."""
 _PUBLIC = frozenset({"public", "historic"})
 """An answer that tells of these alone confirms nothing about anybody private."""
-_SHORT, _LINE, _MOST = 150, 60, 8
-"""Words of a user's text that is read as one question, and of a line of a longer one or of a prompt; most of these."""
 _LONGEST = 20_000
 """Characters of a retrieved text beyond which it is not compared with a question."""
-_SENTENCE = re.compile(r"(?<=[.?!])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +75,12 @@ class Records:
         return next(((told, words) for told, words, text in near if told and self._describes(text)), (0, 0))
 
 
-def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], policy: Policy, *, asker: str
-               ) -> Probe | None:
-    """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer."""
-    if not request.asked or policy.probe == "pass" or not policy.subjects:
+def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], behind: Mapping[str, Case],
+               policy: Policy, *, asker: str) -> Probe | None:
+    """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer, `behind`
+    what it is to each question."""
+    told = [text for text in request.questions if text in behind and behind[text].tells > _least(request, text)]
+    if not told or policy.probe == "pass":
         return None
     persons = {a.subject for a in attributes if a.subject in PERSONS}
     if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
@@ -92,50 +89,16 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], po
     if said and request.own is not None and said <= request.own.words:  # It tells what the user told, and no more.
         return None
     records = Records(request.of("retrieved", "tool"), policy, request.docs)
-    for text in questions(request):
+    for text in told:
         spoken = Spoken(text, request.docs)
         probe = described(spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
-        if probe is None:
-            continue
-        asked = text if probe.kinds else _without_names(spoken)
-        least = TELLS if request.of("user") else OF_A_MARK if "?" in text else OF_A_LINE
-        if seen_in(doc, doc.text, asked).tells > least:
+        if probe is not None:
             return probe
     return None
 
 
-def _without_names(spoken: Spoken) -> str:
-    """A question with a description in place of the names of those whom the user does not bring."""
-    doc = spoken.doc
-    theirs = [doc.prepared.span(doc.tokens[r.first].start, doc.tokens[r.last - 1].end) for r in spoken.referents
-              if r.person in spoken.mine]
-    text, last = "", 0
-    for span in direct_of(doc):
-        if span.type == "person_name" and not any(a < span.end and span.start < b for a, b in theirs):
-            text, last = text + spoken.text[last : span.start] + _SOMEBODY, span.end
-    return text + spoken.text[last:]
-
-
-def questions(request: Request) -> list[str]:
-    """What of a request may ask: all of a short text of the user's; of a longer one, and of a prompt, which holds text
-    of others too, some lines, of long lines how they begin and end: those with a question mark, the first two, the last
-    two, then others."""
-    text = request.asked
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(text.split()) <= _SHORT and (len(lines) < 2 or request.of("user")):
-        return [text]
-    found = [piece for line in lines for piece in _pieces(line)]
-    outer = {*found[:2], *found[-2:]}
-    return sorted(dict.fromkeys(found), key=lambda piece: ("?" not in piece, piece not in outer))[:_MOST]
-
-
-def _pieces(line: str) -> list[str]:
-    """A line, or the first and the last two sentences of a long one."""
-    if len(line.split()) <= _LINE:
-        return [line]
-    sentences = _SENTENCE.split(line)
-    ends = (" ".join(sentences[:2]), " ".join(sentences[-2:])) if len(sentences) > 2 else (line,)
-    return [" ".join(end.split()[:_SHORT]) for end in ends]
+def _least(request: Request, text: str) -> float:
+    return TELLS if request.of("user") else OF_A_MARK if "?" in text else OF_A_LINE
 
 
 def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str

@@ -8,15 +8,15 @@ that only repeats what the user said of themselves, or of somebody whom they bri
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.records import PERSONS, Answer, Subject
-from discreet.guard.identifiers import Status, counts_directly, identifiers_in, whose
+from discreet.core.records import Answer, Subject
+from discreet.guard.identifiers import OTHERS, Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
 from discreet.guard.text import lexicon as lex
@@ -27,9 +27,10 @@ from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.quotes import Quote, find_quotes
-from discreet.guard.text.reader import Seen
+from discreet.guard.text.reader import TOLD, Seen
 from discreet.guard.text.record import Alone, seen_in
 from discreet.guard.text.render import shown
+from discreet.guard.text.reply import Case
 from discreet.guard.text.resources import patterns
 from discreet.guard.text.terms import terms_of
 
@@ -45,8 +46,8 @@ _UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
 """Whom a text makes of somebody by a word that says so."""
 _ADDS = 4.5
 """Log-odds of a cluster among the words that the user did not say, above which these decide."""
-_FEW = -2.0
-"""Log-odds of a cluster below which a reading speaks of nobody's."""
+_PRIVATE: tuple[Subject, ...] = ("third", "speaker")
+"""Whom a question may make somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class Reading:
     """What was read of one answer in its request.
 
     `attributes` are what the learned reader sees (`seen`; the `repeats` words that only repeat the user's own are
-    hidden from it) and the terms of the domain. Offsets are those of the original answer.
+    hidden from it) and the terms of the domain; `behind` is what the answer is to each question of the request.
+    Offsets are those of the original answer.
     """
 
     answer: Answer = field(repr=False)
@@ -78,6 +80,7 @@ class Reading:
     direct: tuple[tuple[DirectSpan, Subject], ...]
     attributes: tuple[Attribute, ...]
     seen: Seen
+    behind: Mapping[str, Case] = field(repr=False, default_factory=dict)
     quotes: tuple[Quote, ...] = ()
     repeats: int = 0
 
@@ -109,7 +112,7 @@ class Reading:
         from discreet.guard.probes import find_probe  # Most answers come without a question.
 
         key = ("probe", policy.label(), self.request, self.answer.asker, self.attributes)
-        return self.doc.once(key, lambda: find_probe(self.request, self.doc, self.attributes, policy,
+        return self.doc.once(key, lambda: find_probe(self.request, self.doc, self.attributes, self.behind, policy,
                                                      asker=self.answer.asker))
 
     def told(self, policy: Policy) -> tuple[str, ...]:
@@ -139,17 +142,19 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
     """
     docs = Docs() if docs is None else docs
     doc, request = docs[answer.answer], replace(request_of(answer, docs), alone=alone)
-    asked = "\n".join(request.of("user"))
-    recognised = direct_of(doc)
+    own = "\n".join(request.of("user"))
+    probes = request.questions if policy.probe != "pass" else ()
+    asked = tuple(dict.fromkeys(text for text in (own, *probes) if text)) if policy.subjects else ()
+    whole = seen_in(doc, doc.text, asked)
+    behind = dict(zip(asked, whole.behind, strict=True))
+    case = behind.get(own)
+    request = replace(request, theirs=case is not None and case.theirs > THEIRS)
     said, repeats = request.without_repeated(doc)
-    framed = _framed(doc, asked, policy) if recognised or _told(seen_in(doc, said), policy) else None
-    if framed is not None and framed.theirs > THEIRS:
-        request = replace(request, theirs=True)
-        said, repeats = request.without_repeated(doc)
     if alone is not None:  # Then the text as a whole speaks of whom the user described.
         repeats = max(repeats, REPEATS)
-    seen = _told_alone(doc, _seen(_shown(seen_in(doc, said), said), framed, repeats, policy), said, request, policy)
-    spans = identifiers_in(recognised, seen, doc)
+    added = whole if said == doc.text else _shown(seen_in(doc, said), said)
+    seen = _told_alone(doc, _behind(added, case, repeats, policy), said, request, policy)
+    spans = identifiers_in(direct_of(doc), seen, doc)
     told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
     private = private_persons(told, seen, doc, request, policy)
     found = as_private([*told, *terms_of(doc, policy.domain, seen.spans)], private)
@@ -158,8 +163,7 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
     direct = tuple((span, whose(span, doc, request, answer, policy, status)) for span in spans)
     sources = request.of("retrieved", "tool")
     quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
-    return Reading(answer, request, doc, guess_language(doc), direct, attributes, seen, quotes,
-                   repeats)
+    return Reading(answer, request, doc, guess_language(doc), direct, attributes, seen, behind, quotes, repeats)
 
 
 def _shown(seen: Seen, said: str) -> Seen:
@@ -167,36 +171,30 @@ def _shown(seen: Seen, said: str) -> Seen:
     return replace(seen, spans=tuple(s for s in seen.spans if said[s.start : s.end].strip(" …")))
 
 
-def _framed(doc: Doc, asked: str, policy: Policy) -> Seen | None:
-    """What the reader sees in an answer behind its question."""
-    return seen_in(doc, doc.text, asked) if asked and policy.subjects else None
+def _behind(seen: Seen, case: Case | None, repeats: int, policy: Policy) -> Seen:
+    """What the reader sees in an answer, whose question may say that private people are somebody else.
 
-
-def _told(seen: Seen, policy: Policy, subjects: Collection[Subject] | None = None) -> set[int]:
-    """The characters of attributes that count and of names, by default those of persons that count."""
-    return {at for s in seen.spans if s.subject in (policy.subjects if subjects is None else subjects)
-            and (s.kind == "name" or s.kind in policy.counted) for at in range(s.start, s.end)}
-
-
-def _seen(plain: Seen, framed: Seen | None, repeats: int, policy: Policy) -> Seen:
-    """What the reader sees in an answer: behind its question where that makes private people somebody else.
-
-    A question may say that somebody is invented, or of the staff, and what it tells itself is no part of the answer. So
-    an answer is read by itself first, its question is asked only where something could be cleared, and it clears only
-    what it gives to another individual: never what is then nobody's, or less likely. Whether the text tells of somebody
-    private is asked behind the question.
+    The question changes nothing about what stands in the answer: only of whom that is told. Of the user's, or of whom
+    they bring, counts what the answer surely adds to their own words.
     """
-    if framed is None:
-        return plain
-    behind = replace(plain, tells=framed.tells, others=framed.others, theirs=framed.theirs)
-    if framed.theirs > THEIRS:  # Of theirs counts what the answer surely adds to the user's own words.
-        return plain if _most(plain, policy) > _ADDS else behind
-    told = _told(plain, policy)
-    cleared = told & _told(framed, policy, [one for one in PERSONS if one not in policy.subjects])
-    fewer = _most(framed, policy) <= max(_most(plain, policy), _FEW)
-    if fewer and 2 * len(cleared) > len(told):
-        return framed
-    return plain if repeats else behind  # The question would count what the answer only repeats.
+    if case is None:
+        return seen
+    if case.theirs > THEIRS:
+        return seen if _most(seen, policy) > _ADDS else replace(seen, case=case, asked=True)
+    if case.others > OTHERS and case.status is not None and case.status not in policy.subjects:
+        return _as(seen, case.status, case)
+    # The question would count what the answer only repeats.
+    return seen if repeats else replace(seen, case=case, asked=True)
+
+
+def _as(seen: Seen, status: Subject, case: Case) -> Seen:
+    """What is seen, with its private persons as somebody else."""
+    counts = np.full_like(seen.counts, seen.counts.min())
+    if status in TOLD:
+        counts[TOLD.index(status)] = seen.counts.max(0)
+    spans = tuple(replace(s, subject=status) if s.subject in _PRIVATE else s for s in seen.spans)
+    held = {(who, status if of in _PRIVATE else of): odds for (who, of), odds in seen.held.items()}
+    return replace(seen, spans=spans, counts=counts, held=held, case=case, asked=True)
 
 
 def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:

@@ -190,7 +190,7 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     person, spans, best = max(each, key=lambda p: (_bounded(p[0]) + p[1], 0 if p[2] is None else p[2].size),
                               default=(-MOST, least, None))
     # Whether the text tells of somebody private says nothing about others, whom a policy may count.
-    tells = text if text is None or read.seen is None or _others_count(policy) else read.seen.tells
+    tells = text if text is None or read.seen is None or _others_count(policy) else read.seen.case.tells
     apart, asked = (False, False) if read.seen is None else (read.seen.apart, read.seen.asked)
     return Parts(text, person, spans, tells, best, apart, asked)
 

@@ -181,7 +181,7 @@ class TestFitted:
             read = read_answer(Answer("1", text, None), guard.policy)
             found = score(read, guard.policy, combined())
             intercept, *weights = combined().whole
-            added = intercept + np.dot(weights, [*odds(read, guard.policy), read.seen.tells])
+            added = intercept + np.dot(weights, [*odds(read, guard.policy), read.seen.case.tells])
             assert found.logit == pytest.approx(added)
             assert guard.detector.counted == guard.policy
 

@@ -17,9 +17,10 @@ from discreet.guard.text.reader import CARD, MODEL, RECORD, TOKENIZER, seal
 WORDS = ["she", "he", "nurse", "fire", "##man", "##fight", "##er", "boston", "old", "52", "-", ".", ",", "a", "é"]
 VOCABULARY = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
 CLASSES, KINDS = ("age", "place", "job"), ("third", "speaker", "public", "cohort", "nobody")
+CASES = ("leak", "own", "kin", "hypothetical", "fictional", "public", "historic", "staff", "organisation", "none")
 N, C, K, P = len(VOCABULARY), len(CLASSES), len(KINDS), 4
 SHAPES = {"inside": (C,), "begins": (C,), "whose": (C, K), "person": (P,), "counts": (3, 4), "inferred": (C,),
-          "vector": (6,), "tells": (), "others": (), "theirs": (), "held": (4,)}
+          "vector": (6,), "case": (len(CASES),), "held": (4,)}
 GATE, SHIFT, SAME = np.linspace(0.5, 1.5, C * P).reshape(C, P), np.linspace(-0.2, 0.3, C * P).reshape(C, P), (1.5, -0.4)
 CUT = {"age": 0.5, "place": 0.35, "job": 0.6}
 Tables = Mapping[str, Any]
@@ -31,20 +32,29 @@ def tables(seed: int = 7) -> dict[str, Any]:
 
 
 def network(tables: Tables) -> bytes:
-    """Each token's outputs are its row of the tables, those of the text the highest or the mean over its tokens. Where
-    `tables` has "places", a token's person is its place in the window, counted from 1."""
+    """Each token's outputs are its row of the tables, those of the text the highest or the mean over its tokens; the
+    case behind a question is the row of its first word. Where `tables` has "places", a token's person is its place in
+    the window, counted from 1."""
     onnx = need("onnx")
     helper, kind = onnx.helper, onnx.TensorProto
     nodes, outputs = [], []
     constants = {name: tables[name] for name in SHAPES}
     for name, shape in SHAPES.items():
-        whole = name in ("counts", "inferred", "vector", "tells", "others", "theirs")
+        whole = name in ("counts", "inferred", "vector", "case")
         nodes.append(helper.make_node("Gather", [name + "_table", "ids"], [name + "_each" if whole else name]))
         if whole:
             how = "ReduceMean" if name == "vector" else "ReduceMax"
-            nodes.append(helper.make_node(how, [name + "_each"], [name], axes=[1], keepdims=0))
-        outputs.append(helper.make_tensor_value_info(name, kind.FLOAT, [1, *([] if whole else ["t"]), *shape]))
-    found = [onnx.numpy_helper.from_array(v, n + "_table") for n, v in constants.items()]
+            alone = [name] if name != "case" else ["case_alone"]
+            nodes.append(helper.make_node(how, [name + "_each"], alone, axes=[1], keepdims=int(name == "case")))
+        axes = ["k"] if name == "case" else [] if whole else ["t"]
+        outputs.append(helper.make_tensor_value_info(name, kind.FLOAT, [1, *axes, *shape]))
+    nodes += [helper.make_node("Add", ["heads", "next"], ["firsts"]),
+              helper.make_node("Gather", ["asked", "firsts"], ["first_ids"], axis=1),
+              helper.make_node("Gather", ["case_table", "first_ids"], ["case_behind"]),
+              helper.make_node("Concat", ["case_alone", "case_behind"], ["case"], axis=1)]
+    constants["next"] = np.array(1, np.int64)
+    found = [onnx.numpy_helper.from_array(v, n if n == "next" else n + "_table")
+             for n, v in constants.items()]
     if "places" in tables:
         nodes = [n for n in nodes if n.output[0] != "person"] + [
             helper.make_node("Gather", ["person_table", "ids"], ["row"]),
@@ -53,8 +63,10 @@ def network(tables: Tables) -> bytes:
             helper.make_node("CumSum", ["ones", "axis"], ["person"])]
         found += [onnx.numpy_helper.from_array(np.array(v, t), n)
                   for n, v, t in (("zero", 0, np.float32), ("one", 1, np.float32), ("axis", 1, np.int64))]
-    graph = helper.make_graph(nodes, "tables", [helper.make_tensor_value_info("ids", kind.INT64, [1, "t"])], outputs,
-                              found)
+    inputs = [helper.make_tensor_value_info(name, kind.INT64, [1, axis])
+              for name, axis in (("ids", "t"), ("asked", "a"), ("block", "a"), ("places", "a"))]
+    inputs.append(helper.make_tensor_value_info("heads", kind.INT64, ["q"]))
+    graph = helper.make_graph(nodes, "tables", inputs, outputs, found)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     return bytes(made.SerializeToString())
 
@@ -74,7 +86,7 @@ def write(folder: Path, tables: Tables, **changed: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MODEL).write_bytes(network(tables))
     tokenizer().save(str(folder / TOKENIZER))
-    card = {"classes": CLASSES, "kinds": KINDS, "inferred": CLASSES, "thresholds": CUT, "window": 12,
+    card = {"classes": CLASSES, "kinds": KINDS, "inferred": CLASSES, "cases": CASES, "thresholds": CUT, "window": 12,
             "persons": {"gate": GATE.tolist(), "shift": SHIFT.tolist(), "same": SAME}, **changed}
     return sealed(folder, card)
 

@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.guard.text.tables import CLASSES, SHAPES, VOCABULARY, C, P, only, sealed, slowly, tables, write
+from tests.guard.text.tables import CASES, CLASSES, SHAPES, VOCABULARY, C, P, only, sealed, slowly, tables, write
 
 from discreet.core.errors import DetectorError
 from discreet.guard.guard import Guard
 from discreet.guard.text import reader as module
 from discreet.guard.text import record
 from discreet.guard.text.reader import CARD, FOLDER, MODEL, TOKENIZER, Reader, Seen
+from discreet.guard.text.reply import NOTHING, inputs_of
 
 MakeReader = Callable[..., Reader]
 PLAIN = {"gate": np.ones((C, P)).tolist(), "shift": np.zeros((C, P)).tolist(), "same": (1, -1)}
@@ -68,27 +69,25 @@ def test_what_is_found_is_what_tables_say(small: Reader, text: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(texts, texts)
-def test_nothing_is_found_in_a_question(small: Reader, text: str, asked: str) -> None:
-    """Each token of this network has its own output, so the answer's are those without the question."""
-    assert small.read(text, asked).spans == small.read(text).spans
+@given(texts, st.lists(texts, max_size=3))
+def test_questions_change_nothing_that_is_found(small: Reader, text: str, questions: list[str]) -> None:
+    """A text sees itself alone."""
+    read, alone = small.read(text, questions), small.read(text)
+    assert (read.spans, read.case) == (alone.spans, alone.case)
+    assert (read.counts == alone.counts).all()
+    assert (len(read.behind), alone.behind) == (len(questions), ())
 
 
-def test_a_question_stands_before_every_window(make: MakeReader, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, seen = make(window=20), list[list[int]]()
-    run = reader._session.run
-
-    def watched(names: list[str], given: dict[str, Any]) -> Any:
-        seen.append(given["ids"][0].tolist())
-        return run(names, given)
-
-    monkeypatch.setattr(reader, "_session", SimpleNamespace(run=watched))
-    question = reader._question("She " * 120)
-    assert len(question) == module.ASKED + 1
-    reader.read("nurse old 52 she Boston He " * 12, "She " * 120)
-    assert len(seen) > 1
-    assert all(ids[1 : len(question) + 1] == question for ids in seen)
-    assert reader._question("") == reader._question(" ") == []
+def test_each_question_has_a_case_of_its_own(make: MakeReader) -> None:
+    """Here the row of its first word: what any window tells, and of others the least."""
+    leak, made_up, none = (np.eye(len(CASES))[CASES.index(name)] * 9 for name in ("leak", "fictional", "none"))
+    reader = make(only(case={"nurse": leak, "boston": made_up, "she": none}), window=20)
+    seen = reader.read("She " * 60, ("Nurse she?", "Boston", "She"))
+    assert [case.tells > 0 for case in seen.behind] == [True, False, False]
+    assert [case.others > 0 for case in seen.behind] == [False, True, False]
+    assert [case.status for case in seen.behind][1] == "fictional"
+    assert seen.case.tells < 0
+    assert reader.read("", ("Nurse?",)).behind == (NOTHING,)
 
 
 @settings(max_examples=60, deadline=None)
@@ -119,7 +118,7 @@ def test_windows_are_few_and_a_token_is_taken_from_where_it_stands_nearest_the_m
     ran, run = list[int](), made._session.run
     monkeypatch.setattr(made, "_session", SimpleNamespace(
         run=lambda names, given: [ran.append(given["ids"].shape[1] - 2), run(names, given)][1]))  # type: ignore[func-returns-value]
-    out = made._run([2, *[VOCABULARY["she"]] * length, 3])
+    out = made._run([2, *[VOCABULARY["she"]] * length, 3], {}, inputs_of(()))
     places = out["person"][:, 0] - 2  # Behind [CLS], from 0.
     starts = np.arange(length) - places
     each = ("inside", "begins", "whose", "person", "held")
@@ -362,6 +361,16 @@ def test_the_packaged_reader() -> None:
     assert set(read.held) == {(s.person, s.subject) for s in read.spans}
     assert "52" in {text[s.start : s.end][:2] for s in read.spans if s.kind == "age"}
     assert bits(reader.read(text)) == bits(read)
+
+
+@real
+def test_a_question_changes_what_is_found_by_no_more_than_rounding() -> None:
+    """The network's products are of 8 bits, whose scale all tokens of a call share."""
+    reader = module.packaged()
+    text = "The patient is a 52-year-old welder from Omaha. Her brother is a teacher."
+    alone, asked = reader.read(text), reader.read(text, ("zyx " * 90, "Was she here?", "<b>" * 40))
+    assert np.abs(asked.counts - alone.counts).max() < 1
+    assert [s.kind for s in asked.spans] == [s.kind for s in alone.spans]
 
 
 @real

@@ -34,6 +34,9 @@ _LEAST = 20
 _SHARED = 8
 """Words in a row that stand in retrieved or earlier text as well: such a message is not the user's own."""
 _PIECE = re.compile(r"[^\W_]+")
+_SHORT, _LINE, _MOST = 150, 60, 8
+"""Words of a user's text that is read as one question, and of a line of a longer one or of a prompt; most of these."""
+_SENTENCE = re.compile(r"(?<=[.?!])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,21 @@ class Request:
     def gave(self, kind: str, value: str, *, anybody: bool = False) -> bool:
         """Whether the user gave an identifier (`OwnWords.gave`)."""
         return self.own is not None and self.own.gave(kind, value, anybody=anybody)
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """What may ask: all of a short text of the user's; of a longer one, and of a prompt, which holds text of others
+        too, some lines, of long lines how they begin and end: those with a question mark, the first two, the last two,
+        then others."""
+        text = self.asked
+        lines = [line for line in text.splitlines() if line.strip()]
+        if not lines:
+            return ()
+        if len(text.split()) <= _SHORT and (len(lines) < 2 or self.of("user")):
+            return (text,)
+        found = [piece for line in lines for piece in _pieces(line)]
+        outer = {*found[:2], *found[-2:]}
+        return tuple(sorted(dict.fromkeys(found), key=lambda piece: ("?" not in piece, piece not in outer))[:_MOST])
 
     @property
     def said(self) -> str | None:
@@ -183,3 +201,10 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + _SHARED]) for i in range(len(words) - _SHARED + 1)}
 
 
+def _pieces(line: str) -> list[str]:
+    """A line, or the first and the last two sentences of a long one."""
+    if len(line.split()) <= _LINE:
+        return [line]
+    sentences = _SENTENCE.split(line)
+    ends = (" ".join(sentences[:2]), " ".join(sentences[-2:])) if len(sentences) > 2 else (line,)
+    return [" ".join(end.split()[:_SHORT]) for end in ends]

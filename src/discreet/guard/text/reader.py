@@ -27,18 +27,17 @@ from numpy.typing import NDArray
 from discreet.core.errors import DetectorError
 from discreet.core.onnx import open_session
 from discreet.core.records import PERSONS, Subject
+from discreet.guard.text.reply import NEVER, NOTHING, Case, inputs_of
 
 FOLDER = Path(__file__).parent / "data" / "reader"
 MODEL, TOKENIZER, CARD = "reader.onnx", "tokenizer.json", "reader.json"
 Floats = NDArray[np.float32]
 Windows = dict[bytes, dict[str, Floats]]
 """The outputs of the network by the tokens of a window."""
+Inputs = Mapping[str, NDArray[np.int64]]
+"""Questions as the network takes them."""
 TOLD: tuple[Subject, ...] = ("third", "speaker", "public")
 """The subjects of which the passage is counted, in the order of the network's output."""
-ALONE = -20.0
-"""Log-odds of what no question was read for."""
-
-
 @dataclass(frozen=True, slots=True)
 class Span:
     """Words [start, end) that state an attribute; `person` is "speaker", "r1", "r2", …, or the subject."""
@@ -57,11 +56,9 @@ class Seen:
 
     `counts` (3, 4) are log-odds that some person of each of `TOLD` has at least one, two, three, four attributes of the
     identifying classes, read from the text as a whole; `held` (4,) the same of each person, read from their spans;
-    `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1; `tells` the log-odds that it
-    tells of somebody private whom its question does not bring, be they described in the question or in the text;
-    `theirs` that it speaks of the one who asks or of somebody whom they bring, very low without a question; `others`
-    that it speaks of these, of somebody public, of staff, or of somebody made up; `apart`: a record was longer than a
-    window, so that no count sees all that is said of one person.
+    `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1; `case` what the text is by
+    itself, or (`asked`) to the user's own question, `behind` to each of the questions with which it was read; `apart`:
+    a record was longer than a window, so that no count sees all that is said of one person.
     """
 
     spans: tuple[Span, ...]
@@ -69,15 +66,10 @@ class Seen:
     held: Mapping[tuple[str, Subject], Floats] = field(repr=False)
     inferred: Mapping[str, float]
     vector: Floats = field(repr=False)
-    tells: float = -20.0
-    others: float = ALONE
-    theirs: float = ALONE
+    case: Case = NOTHING
+    behind: tuple[Case, ...] = ()
+    asked: bool = False
     apart: bool = False
-
-    @property
-    def asked(self) -> bool:
-        """Whether the text was read behind its question."""
-        return self.theirs > ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +99,7 @@ class Reader:
             self.classes: tuple[str, ...] = tuple(card["classes"])
             self._kinds: tuple[Subject, ...] = tuple(card["kinds"])
             self._inferred: tuple[str, ...] = tuple(card["inferred"])
+            self._cases: tuple[str, ...] = tuple(card["cases"])
             self._cut = np.array([card["thresholds"][c] for c in self.classes], np.float32)
             self._gate, self._shift = (np.array(card["persons"][k], np.float32) for k in ("gate", "shift"))
             self._scale, self._bias = card["persons"]["same"]
@@ -120,11 +113,12 @@ class Reader:
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text.
         self.card = card
 
-    def read(self, text: str, asked: str = "") -> Seen:
+    def read(self, text: str, questions: Sequence[str] = ()) -> Seen:
         """What a text says of whom; offsets are those of `text`. An empty text has no spans and low counts.
 
-        `asked` is the question that it answers. It tells of whom the text may speak (an invented person, the staff);
-        nothing is found in it, and of a long one the last `ASKED` tokens are read.
+        `questions` are what it may answer, each by itself: they say of whom it may speak (an invented person, the
+        staff, somebody described), nothing is found in them, and they change nothing that is found in the text. Of a
+        long one the last tokens are read.
 
         The records of rendered tables and structured output are read one by one: no person goes on into the next. The
         rows of tables that are no list of persons, and sample values in code, are not read.
@@ -132,45 +126,41 @@ class Reader:
         """
         spans: list[Span] = []
         held: dict[tuple[str, Subject], Floats] = {}
-        outs: list[dict[str, Floats]] = []
+        outs: list[dict[str, Any]] = []
         start, others = 0, 0
         same: Windows = {}
         alike: dict[str, _Record | None] = {}
-        before = self._question(asked)
+        asked = inputs_of([self._ids(one) for one in questions])
         said = _OF_NOBODY.sub(lambda m: " " * len(m[0]), text.encode("utf-8", "replace").decode("utf-8"))
         for record in said.split(RECORD):
             if record not in alike:
-                alike[record] = self._record(record, same, before)
+                alike[record] = self._record(record, same, asked)
             one = alike[record]
             if one is not None:
                 others += self._add(spans, held, start, one, others)
                 outs.append({name: one.out[name] for name in _OF_TEXT})
             start += len(record) + len(RECORD)
         if not outs:
-            nothing = np.zeros_like(self._run(self._tokenizer.encode("", add_special_tokens=True).ids)["vector"])
-            return Seen((), np.full((len(TOLD), 4), -20, np.float32), {}, {}, nothing)
+            empty = self._tokenizer.encode("", add_special_tokens=True).ids
+            nothing = np.zeros_like(self._run(empty, {}, inputs_of(()))["vector"])
+            none = np.full((len(TOLD), 4), NEVER, np.float32)
+            return Seen((), none, {}, {}, nothing, behind=(NOTHING,) * len(questions))
         counts = np.max([out["counts"] for out in outs], axis=0)
         chances = np.max([out["inferred"] for out in outs], axis=0)
         mean = np.sum([out["vector"] for out in outs], axis=0, dtype=np.float32)
         vector = np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), np.float32)
         inferred = dict(zip(self._inferred, _sigmoid(chances).tolist(), strict=True))
-        tells, beside = (max(float(out[name][0]) for out in outs) for name in ("tells", "others"))
-        theirs = min(float(out["theirs"][0]) for out in outs) if before else ALONE
+        case, *behind = (Case.whole(parts) for parts in zip(*(out["cases"] for out in outs), strict=True))
         apart = any(out["windows"] > 1 for out in outs)
-        return Seen(tuple(spans), counts, held, inferred, vector, tells, beside, theirs, apart)
+        return Seen(tuple(spans), counts, held, inferred, vector, case, tuple(behind), apart=apart)
 
-    def _question(self, asked: str) -> list[int]:
-        """The tokens that stand before every window of an answer, a separator last."""
-        if not asked:
-            return []
-        text = asked.encode("utf-8", "replace").decode("utf-8")
-        *said, separator = self._tokenizer.encode(text, add_special_tokens=True).ids[1:]
-        return [*said[-ASKED:], separator] if said else []
+    def _ids(self, question: str) -> list[int]:
+        text = question.encode("utf-8", "replace").decode("utf-8")
+        return list(self._tokenizer.encode(text, add_special_tokens=True).ids)
 
-    def _run(self, ids: Sequence[int], same: Windows | None = None, before: Sequence[int] = ()) -> dict[str, Floats]:
+    def _run(self, ids: Sequence[int], same: Windows, asked: Inputs) -> dict[str, Any]:
         """The network over windows of a text, of which equal ones (`same`) are read once. A token is taken from the
         window in which it stands nearest the middle; the text as a whole has the highest counts of any window."""
-        same = {} if same is None else same
         first, *body, last = ids
         # As few windows as the overlap allows, all of one length: a text that just outgrows one costs two short ones.
         room, kept = self._window - 2, self._window // _SHARED
@@ -179,32 +169,33 @@ class Reader:
         starts = [min(k * (room - kept), len(body) - room) for k in range(number)]
         runs = []
         for start in starts:
-            piece = np.array([[first, *before, *body[start : start + room], last]], np.int64)
+            piece = np.array([[first, *body[start : start + room], last]], np.int64)
             key = piece.tobytes()
             if key not in same:
-                same[key] = dict(zip(_OUTPUTS, self._session.run(list(_OUTPUTS), {"ids": piece}), strict=True))
+                given = {"ids": piece, **asked}
+                same[key] = dict(zip(_OUTPUTS, self._session.run(list(_OUTPUTS), given), strict=True))
                 if not all(np.isfinite(values).all() for values in same[key].values()):
                     raise DetectorError("the reader", "an output that is no number")
             runs.append(same[key])
         seams = [0, *((b + a + room) // 2 for a, b in pairwise(starts)), len(body)]
-        at = 1 + len(before)
-        out = {name: np.concatenate([run[name][0, at + lo - start : at + hi - start] for run, start, lo, hi
-                                     in zip(runs, starts, seams, seams[1:], strict=False)])
-               for name in ("inside", "begins", "whose", "person", "held")}
+        kept_of = [*zip(runs, starts, seams, seams[1:], strict=False)]
+        out: dict[str, Any] = {name: np.concatenate([run[name][0, 1 + lo - start : 1 + hi - start]
+                                                     for run, start, lo, hi in kept_of])
+                               for name in ("inside", "begins", "whose", "person", "held")}
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
         out["inferred"] = np.max([run["inferred"][0] for run in runs], axis=0)
-        out |= {name: np.max([run[name] for run in runs], axis=0) for name in ("tells", "others")}
-        out["theirs"] = np.min([run["theirs"] for run in runs], axis=0)
-        out["windows"] = np.array(number)
+        said = ([Case.of(logits, self._cases) for logits in run["case"][0]] for run in runs)
+        out["cases"] = [Case.whole(parts) for parts in zip(*said, strict=True)]
+        out["windows"] = number
         out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)
         return out
 
-    def _record(self, text: str, same: Windows, before: Sequence[int]) -> _Record | None:
+    def _record(self, text: str, same: Windows, asked: Inputs) -> _Record | None:
         """What the network says of a record; None where it has no token."""
         encoded = self._tokenizer.encode(text, add_special_tokens=True)
         if len(encoded.ids) <= 2:
             return None
-        out = self._run(encoded.ids, same, before)
+        out = self._run(encoded.ids, same, asked)
         at = np.array(encoded.offsets, np.int64).reshape(-1, 2)[1:-1]
         return _Record(at, out, *self._found(text, at, out))
 
@@ -300,17 +291,14 @@ RECORD = "\x1e"
 """Stands between the records of rendered tables and structured output."""
 _OF_NOBODY = re.compile("[\x1c\x1d][^\n\x1f]*\x1f?")
 """What is not read; see `discreet.guard.text.render.words`."""
-ASKED = 96
-"""How many tokens of a question are read before its answer."""
 _SHARED = 8
 """Neighbouring windows share at least one token in so many."""
 _BEGINS = 1.0
 """Log-odds above which a token begins a span of its own within another of its class."""
 _OPEN = 256
 """With how many persons of one record a further span is compared."""
-_OF_TEXT = ("counts", "inferred", "vector", "tells", "others", "theirs", "windows")
-_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "tells", "others",
-            "theirs")
+_OF_TEXT = ("counts", "inferred", "vector", "cases", "windows")
+_OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "case")
 
 
 def seal(card: Mapping[str, Any]) -> str:

@@ -49,10 +49,10 @@ class Read:
         return frozenset(facts_of(found, self.doc, counted))
 
 
-def seen_in(doc: Doc, text: str, asked: str = "") -> Seen:
-    """What the reader sees in a text of a document, behind its question where one is given; read once. Raises
+def seen_in(doc: Doc, text: str, questions: tuple[str, ...] = ()) -> Seen:
+    """What the reader sees in a text of a document, and behind each of some questions; read once. Raises
     DetectorError."""
-    return doc.once(("seen", text, asked), lambda: packaged().read(text, asked))
+    return doc.once(("seen", text, questions), lambda: packaged().read(text, questions))
 
 
 def facts_of(attributes: Iterable[Attribute], doc: Doc, counted: Collection[str]) -> Iterator[Fact]:

@@ -1,0 +1,71 @@
+"""The state of a network from the weights that ship, so that training can go on where no other state is kept.
+
+    python -m benchmarks.reader.restore --state STATE [--folder FOLDER]
+
+Matrices come back from 8 bits; embeddings were never trained and are MiniLM's own; the head of entities, which does not ship, begins anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from benchmarks.reader.export import JOIN
+from benchmarks.reader.model import PERSON, Reader
+from benchmarks.reader.train import LAYERS, new_reader
+from onnx import numpy_helper
+
+from discreet.guard.text.reader import CARD, FOLDER, MODEL
+
+
+def restored(folder: Path = FOLDER) -> Reader:
+    """The network of a folder; raises KeyError where a matrix of it has no place in the network."""
+    graph = onnx.load(str(folder / MODEL)).graph
+    values = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    model = new_reader(LAYERS)
+    state = model.state_dict()
+    for node in graph.node:
+        if node.op_type == "MatMulInteger":
+            name, matrix = _parameter(node.name), _matrix(values, node.input[1].removesuffix("_quantized"))
+            state[name] = torch.tensor(matrix if name in ("gate", "shift") else matrix.T.copy()).reshape(state[name].shape)
+    for name, value in values.items():
+        if name.removeprefix("model.") in state and value.dtype == np.float32:
+            state[name.removeprefix("model.")] = torch.tensor(value)
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))["persons"]
+    state["gate"], state["shift"] = (torch.tensor(card[name]) for name in ("gate", "shift"))
+    scale, bias = card["same"]
+    state["same"] = torch.tensor([scale * PERSON**0.5 / 2, bias - JOIN])
+    model.load_state_dict(state)
+    return model
+
+
+def _matrix(values: dict[str, np.ndarray], name: str) -> np.ndarray:
+    ints, scale, zero = (values[f"{name}_{part}"].astype(np.float32) for part in ("quantized", "scale", "zero_point"))
+    return (ints - zero) * scale
+
+
+def _parameter(node: str) -> str:
+    """The name of a product's weights: "/model/case/case.1/Gemm_MatMul_quant" is that of "case.1.weight"."""
+    *path, product = node.split("/")[2:]
+    if not path:
+        return {"MatMul_quant": "gate", "MatMul_1_quant": "shift"}[product]
+    kept: list[str] = []
+    for part in path:
+        kept = [*kept[:-1], part] if kept and part.startswith(f"{kept[-1]}.") else [*kept, part]
+    return ".".join([*kept, "weight"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    args = parser.parse_args()
+    torch.save(restored(args.folder).state_dict(), args.state)
+
+
+if __name__ == "__main__":
+    main()

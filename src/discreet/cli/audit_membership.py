@@ -143,6 +143,8 @@ class Training:
     mismatched: Annotated[Path | None, option(
         "F", "Another corpus with the same labels; the neutral reference is trained on it.")] = None
     allow_near: Annotated[bool, flag("Let near duplicates stand in different sets.")] = False
+    deduplicate: Annotated[bool, flag("Train on one of several near-duplicate rows, which stay members all the same.")
+                           ] = False
     balance: Annotated[bool, flag("As many rows of every class in each set, as in the paper; else each class has its "
                                   "share of the data, as in a model that ships.")] = False
 
@@ -258,7 +260,8 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
     experiment = lib.membership_experiments.MembershipExperiment(
         lib.engine.DataFile.of(training.data), training.recipe, audit.seed, training.sizes_by_set(), training.shadows,
         planted_of(training.planted), keep_models=execution.keep_models, allow_near=training.allow_near,
-        balance=training.balance, mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
+        balance=training.balance, deduplicate=training.deduplicate,
+        mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
     # A recipe that is not there, or takes no texts, is refused before a run folder is made.
     experiment.tasks()
     # Training is long, and goes on in its run folder where it was stopped.
@@ -341,8 +344,7 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
 
 def _vectors(path: Path, table: lib.table.ScoreTable) -> Any:
     """Vectors (N, d) of the examples, in their order. InputError where no picture can be made of them."""
-    for target in table.of_role("target"):
-        # Before hours of attacks, not after.
+    for target in table.of_role("target"):  # Before hours of attacks, not after.
         lib.embedding.boundary_places(table, target, lib.random.default_rng(0))
     return lib.embedding.load_vectors(path, table.examples.id)
 

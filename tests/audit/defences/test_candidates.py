@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.errors import refused
 
@@ -14,7 +16,7 @@ def test_a_defence_is_a_recipe_with_an_option_or_other_rows() -> None:
     assert list(found) == ["early stopping, patience 7", "weight decay 0.001", "weight decay 0.5",
                            "label smoothing 0.2", "one of near-duplicates"]
     plain = recipe_of("tfidf-mlp:hidden=4").to_json()
-    changed = [{"patience": 7}, {"decay": 0.001}, {"decay": 0.5}, {"smoothing": 0.2}, {}]
+    changed: list[dict[str, Any]] = [{"patience": 7}, {"decay": 0.001}, {"decay": 0.5}, {"smoothing": 0.2}, {}]
     assert [one.recipe for one in found.values()] == [{**plain, **one} for one in changed]
     assert [one.deduplicate for one in found.values()] == [False] * 4 + [True]
 

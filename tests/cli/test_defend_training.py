@@ -11,13 +11,13 @@ from tests.cli.conftest import Cli, Refused, content, rendered_again, result, ru
 
 from discreet.report import summarise, to_html, to_text
 
-WORDS = ("defend", "training", "--recipe", "tfidf-mlp:steps=40", "--sizes", "a=60", "--planted", "1,4", "--seeds", 2)
+WORDS = ("defend", "training", "--recipe", "tfidf-mlp:steps=40", "--sizes", "a=200", "--planted", "1,4", "--seeds", 2)
 NAMES = ["weight decay 0.02", "one of near-duplicates"]
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("data") / "d.jsonl", 420)
+    return write_rows(tmp_path_factory.mktemp("data") / "d.jsonl", 1500)
 
 
 @pytest.fixture(scope="module")

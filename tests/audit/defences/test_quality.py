@@ -33,7 +33,8 @@ def test_records_of_a_group_are_one() -> None:
     """Everything three times, under one group: as if it were there once."""
     old, new, label = problem(300)
     once = balanced_change(old, new, label)
-    thrice = balanced_change(*(np.repeat(one, 3) for one in (old, new, label)), np.repeat(np.arange(300), 3))
+    before, after, classes, group = (np.repeat(one, 3) for one in (old, new, label, np.arange(300)))
+    thrice = balanced_change(before, after, classes, group)
     assert thrice.value == pytest.approx(once.value)
     assert (thrice.low, thrice.high) == pytest.approx((once.low, once.high))
     assert (thrice.n, thrice.unit, once.unit) == (300, "group", "example")

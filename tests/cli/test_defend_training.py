@@ -72,7 +72,7 @@ def test_what_it_ends_with(done: tuple[int, str, Path], effects: tuple[str, ...]
     (("--defences", "noise"), "there is no defence 'noise'"),
     (("--defences", "weight-decay=-1"), "expected a number above 0"),
     (("--sizes", "a"), "--sizes holds 'a'"), (("--planted", "0"), "--planted holds '0'"),
-    (("--recipe", "mlp"), "the recipe 'mlp' takes no texts"), (("--seeds", "1"), "1 is not in the range x>=2"),
+    (("--recipe", "mlp"), "the recipe 'mlp' takes no texts"), (("--seeds", "1"), "expected at least 2"),
 ])
 def test_one_line_for_a_mistake(refused: Refused, data: Path, words: tuple[str, ...], said: str) -> None:
     refused(said, *WORDS, "--data", data, *words)

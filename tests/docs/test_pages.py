@@ -37,7 +37,7 @@ ELSEWHERE = {
     "docs/llamaindex.md": "tests/serve/integrations/real_llamaindex.py",
 }
 NEEDS_FILES = ("guard fit", "guard calibrate", "guard evaluate", "reproduce pairings", "guard check --guard",
-               "defend frontier", "audit check-table", "--embeddings", "recipe.yaml")
+               "defend frontier", "defend training", "audit check-table", "--embeddings", "recipe.yaml")
 """Commands whose input is the reader's: their options are checked, and tests of the command line run them."""
 
 

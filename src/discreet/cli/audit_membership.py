@@ -14,6 +14,9 @@ from discreet.cli.options import (
     Execution,
     Seed,
     ShowText,
+    Sizes,
+    TrainedRecipe,
+    TrainingData,
     argument,
     flag,
     group,
@@ -21,6 +24,7 @@ from discreet.cli.options import (
     numbers_of,
     option,
     planted_of,
+    sizes_of,
 )
 from discreet.cli.output import PageOutput, end, provenance
 from discreet.core.design import ASSIGNED, Design, shown_design
@@ -129,12 +133,9 @@ class Assignment:
 class Training:
     """What is trained on what."""
 
-    recipe: Annotated[str, option(
-        "R", "tfidf-mlp, transformer:base=minilm,regime=lora, … or a YAML file with a recipe's name and options.")]
-    data: Annotated[Path, option(
-        "F", "JSON Lines, CSV or Parquet with id, text (or turns) and label; group, category and structure if there.")]
-    sizes: Annotated[str | None, option(
-        "a=N,…", "Examples of each set (a, b, val, cal, eval, neutral, control); by default as in the paper.")] = None
+    recipe: TrainedRecipe
+    data: TrainingData
+    sizes: Sizes = None
     seeds: Annotated[int, option(
         "N", "Retrainings on the same sets, from --seed on; with two or more the verdict is on the recipe.", min=1)] = 1
     shadows: Annotated[int, option("K", "References trained on random sets, for LiRA and RMIA.")] = 0
@@ -143,19 +144,10 @@ class Training:
     mismatched: Annotated[Path | None, option(
         "F", "Another corpus with the same labels; the neutral reference is trained on it.")] = None
     allow_near: Annotated[bool, flag("Let near duplicates stand in different sets.")] = False
+    deduplicate: Annotated[bool, flag("Train on one of several near-duplicate rows, which stay members all the same.")
+                           ] = False
     balance: Annotated[bool, flag("As many rows of every class in each set, as in the paper; else each class has its "
                                   "share of the data, as in a model that ships.")] = False
-
-    def sizes_by_set(self) -> dict[str, int]:
-        """`a=400,b=400` as a mapping. Raises UsageError for anything else."""
-        found: dict[str, int] = {}
-        for part in self.sizes.split(",") if self.sizes else ():
-            name, _, number = (one.strip() for one in part.partition("="))
-            if not (number.isascii() and number.isdecimal()) or name in found:
-                raise UsageError(f"--sizes holds {part.strip()[:20]!r}; expected set=number, each set once, with "
-                                 "commas between them")
-            found[name] = int(number)
-        return found
 
 
 @group("Models")
@@ -256,9 +248,10 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
                          "both")
     mismatched = training.mismatched
     experiment = lib.membership_experiments.MembershipExperiment(
-        lib.engine.DataFile.of(training.data), training.recipe, audit.seed, training.sizes_by_set(), training.shadows,
+        lib.engine.DataFile.of(training.data), training.recipe, audit.seed, sizes_of(training.sizes), training.shadows,
         planted_of(training.planted), keep_models=execution.keep_models, allow_near=training.allow_near,
-        balance=training.balance, mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
+        balance=training.balance, deduplicate=training.deduplicate,
+        mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
     # A recipe that is not there, or takes no texts, is refused before a run folder is made.
     experiment.tasks()
     # Training is long, and goes on in its run folder where it was stopped.
@@ -341,8 +334,7 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
 
 def _vectors(path: Path, table: lib.table.ScoreTable) -> Any:
     """Vectors (N, d) of the examples, in their order. InputError where no picture can be made of them."""
-    for target in table.of_role("target"):
-        # Before hours of attacks, not after.
+    for target in table.of_role("target"):  # Before hours of attacks, not after.
         lib.embedding.boundary_places(table, target, lib.random.default_rng(0))
     return lib.embedding.load_vectors(path, table.examples.id)
 

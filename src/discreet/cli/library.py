@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from discreet import report
     from discreet.audit import engine, sealed
     from discreet.audit.core import verdict
+    from discreet.audit.defences import candidates
     from discreet.audit.defences import frontier as defences
+    from discreet.audit.defences import training as training_defences
     from discreet.audit.experiments import labels as label_experiments
     from discreet.audit.experiments import membership as membership_experiments
     from discreet.audit.experiments import runner
@@ -61,6 +63,7 @@ HOMES = {
     "compare": "discreet.audit.membership.compare",
     "corpus": "discreet.guard.density.corpus", "costs": "discreet.synth.costs",
     "datasets": "discreet.inputs.datasets", "defences": "discreet.audit.defences.frontier",
+    "candidates": "discreet.audit.defences.candidates", "training_defences": "discreet.audit.defences.training",
     "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
     "embedding": "discreet.audit.membership.embedding", "endpoints": "discreet.inputs.endpoints",
     "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",

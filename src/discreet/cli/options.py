@@ -65,7 +65,13 @@ Encoders = Annotated[str | None, option("E", ENCODERS)]
 Engine = Annotated[str, option("E", "local (processes), inline or ray.")]
 Population = Annotated[Path | None, option(
     "F", "Count in this population, which 'discreet population fit' made, instead of the one that ships.")]
+Sizes = Annotated[str | None, option(
+    "a=N,…", "Examples of each set (a, b, val, cal, eval, neutral, control); by default as in the paper.")]
 Seed = Annotated[int, option("N", "Seed of random draws.", min=0)]
+TrainedRecipe = Annotated[str, option(
+    "R", "tfidf-mlp, transformer:base=minilm,regime=lora, … or a YAML file with a recipe's name and options.")]
+TrainingData = Annotated[Path, option(
+    "F", "JSON Lines, CSV or Parquet with id, text (or turns) and label; group, category and structure if there.")]
 ShowText = Annotated[bool, flag("Show the words themselves, on the terminal and in HTML; never in JSON.")]
 Workers = Annotated[int | None, option("N", "Tasks that run at a time.")]
 
@@ -304,3 +310,15 @@ def numbers_of(name: str, given: str, kind: type[N], *, least: float = 0, most: 
 def planted_of(given: str) -> tuple[int, ...]:
     """`1,4,16` as numbers of repetitions; `none` as none. UsageError for anything else."""
     return () if given.strip().lower() == "none" else numbers_of("--planted", given, int, least=1)
+
+
+def sizes_of(given: str | None) -> dict[str, int]:
+    """`a=400,b=400` as a mapping. Raises UsageError for anything else."""
+    found: dict[str, int] = {}
+    for part in given.split(",") if given else ():
+        name, _, number = (one.strip() for one in part.partition("="))
+        if not (number.isascii() and number.isdecimal()) or name in found:
+            raise UsageError(f"--sizes holds {part.strip()[:20]!r}; expected set=number, each set once, with "
+                             "commas between them")
+        found[name] = int(number)
+    return found

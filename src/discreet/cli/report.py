@@ -14,7 +14,7 @@ from discreet.core.files import write_atomic
 from discreet.core.registry import offered
 
 SCHEMA = 1
-PAGES = ("audit labels", "audit membership", "benchmark", "defend-frontier", "guard check")
+PAGES = ("audit labels", "audit membership", "benchmark", "defend-frontier", "defend-training", "guard check")
 """Kinds of runs that have a page; those of other packages all have."""
 
 
@@ -24,7 +24,8 @@ def report(
     report: Annotated[Path | None, option("F", "Write the page there instead of RUN/report.html.")] = None,
     quiet: Annotated[bool, flag("Do not print where the page is.")] = False,
 ) -> None:
-    """Render the report of a run folder again: of audit, benchmark, defend frontier, guard check, reproduce.
+    """Render the report of a run folder again: of audit, benchmark, defend frontier and training, guard check,
+    reproduce.
 
     A page that showed text is rendered without it: a run folder holds none.
     """

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from discreet.core.errors import InputError, UsageError, need
 from discreet.core.types import IntArray
-from discreet.inputs.texts import LabelledText
+from discreet.inputs.texts import LabelledText, text_key
 
 WORDS, AT_LEAST = 5, 0.8
 BANDS, BAND_ROWS = 32, 4
@@ -134,6 +134,11 @@ def near_clusters(texts: Sequence[str]) -> IntArray:
         index.insert(number, signature, check_duplication=False)
     pairs = np.array(joined, dtype=np.int64).reshape(-1, 2)
     return first_seen(_components(pairs[:, 0], pairs[:, 1], len(distinct))[same].tolist())
+
+
+def first_of_near(texts: Sequence[str]) -> IntArray:
+    """Places, rising, of the texts to train on: the first of each cluster of `near_clusters`, after `text_key`."""
+    return np.unique(near_clusters([text_key(text) for text in texts]), return_index=True)[1].astype(np.int64)
 
 
 def nearest_duplicates(texts: Sequence[str], asked: IntArray) -> IntArray:

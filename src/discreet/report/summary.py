@@ -29,6 +29,7 @@ KINDS: Mapping[str, str] = {
     "audit membership": "membership:summary",
     "audit recipe": "recipe:summary", "benchmark": "benchmark:summary",
     "compare membership": "membership_runs:compare_summary", "defend-frontier": "frontier:summary",
+    "defend-training": "training_defences:summary",
     "plan labels": "labels:plan_summary", "plan membership": "membership_runs:plan_summary",
     "check-table": "commands:table_summary", "certificate": "commands:certificate_summary",
     "seal": "commands:seal_summary", "guard evaluate": "commands:evaluation_summary",

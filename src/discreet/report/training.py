@@ -73,6 +73,9 @@ def _notes(said: Record, words: Record) -> tuple[str, ...]:
         found.append(f"Where the learning rate comes from: {one['learning_rate_by']}.")
     if one.get("token_share", 1.0) < 1.0:
         found.append(words["cut"])
+    if said.get("deduplicate"):
+        left = listed([f"{name} {model['near_left_out']:,}" for name, model in said["models"].items()])
+        found.append(words["deduplicated"].format(left=left))
     if said["copies"] > 1:
         found.append(f"Every training row is {said['copies']} times in its training set.")
     return tuple(found)

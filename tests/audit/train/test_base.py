@@ -83,7 +83,8 @@ def test_kinds_of_inputs() -> None:
 @pytest.mark.parametrize("odd", [
     {"rate": 0.0}, {"rate": float("nan")}, {"epochs": 0}, {"batch": 0}, {"micro_batch": 0, "batch": 4},
     {"batch": 12, "micro_batch": 8}, {"micro_batch": 8}, {"decay": -1.0}, {"decay": float("inf")}, {"warmup": 1.5},
-    {"eval_every": 0}, {"patience": 0}, {"until_accuracy": 0.0}, {"until_accuracy": 1.01},
+    {"eval_every": 0}, {"smoothing": 1.0}, {"smoothing": -0.1}, {"patience": 0}, {"until_accuracy": 0.0},
+    {"until_accuracy": 1.01},
 ])
 def test_impossible_plans(odd: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"({'|'.join(odd)}).*expected|expected.*({'|'.join(odd)})"):

@@ -37,17 +37,19 @@ def by_torch(x: np.ndarray, targets: Any, rows: np.ndarray, plan: TrainingPlan, 
     for _ in range(plan.epochs):
         for part in torch.tensor(rows[order.permutation(rows.size)]).split(plan.batch):
             adam.zero_grad()
-            torch.nn.functional.cross_entropy(net(given[part]), torch.tensor(targets)[part]).backward()
+            loss = torch.nn.functional.cross_entropy(net(given[part]), torch.tensor(targets)[part],
+                                                     label_smoothing=plan.smoothing)
+            loss.backward()
             adam.step()
     found: np.ndarray = net(given).detach().numpy()
     return found
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.05])
+@pytest.mark.parametrize(("decay", "smoothing"), [(0.0, 0.0), (0.05, 0.0), (0.0, 0.3)])
 @pytest.mark.parametrize("soft", [False, True])
-def test_is_adam_on_batches_of_the_rows_in_their_order(decay: float, soft: bool) -> None:
+def test_is_adam_on_batches_of_the_rows_in_their_order(decay: float, smoothing: float, soft: bool) -> None:
     x, labels = problem()
-    plan = TrainingPlan(0.02, 6, 7, decay=decay)
+    plan = TrainingPlan(0.02, 6, 7, decay=decay, smoothing=smoothing)
     rng = np.random.default_rng(1)
     # Models of three sizes, one with a batch less, one with repeated rows.
     rows = [np.arange(N), np.arange(10, N), np.repeat(np.arange(20), rng.integers(0, 3, 20))]
@@ -94,6 +96,28 @@ def test_each_model_ends_where_it_is_accurate_enough() -> None:
         plan = TrainingPlan(0.02, len(one.train_accuracy), 10)
         plain = train_networks(NETWORK, x, targets, rows, K, plan, seeds(3))[m]
         np.testing.assert_allclose(score(NETWORK, [plain.state], x)[0], logits, atol=1e-5)
+
+
+def test_patience_keeps_the_model_of_the_lowest_validation_loss() -> None:
+    x, labels = problem()
+    checks, truth = problem(5)
+    rows, targets = [np.arange(N), np.arange(10, N), np.arange(N)], np.stack([labels, labels, labels[::-1]])
+    plan = TrainingPlan(0.02, 40, 10, patience=3)
+    found = train_networks(NETWORK, x, targets, rows, K, plan, seeds(3), validation=(checks, truth))
+    assert len({one.steps for one in found}) > 1
+    for m, one in enumerate(found):
+        updates = -(-rows[m].size // 10)
+        losses = dict(one.validation_curve)
+        assert list(losses) == list(range(updates, one.steps + 1, updates))
+        assert one.best_step == min(losses, key=lambda step: losses[step])
+        assert one.steps == one.best_step + 3 * updates < one.planned_steps
+        given = torch.tensor(score(NETWORK, [one.state], checks)[0])
+        assert losses[one.best_step] == pytest.approx(float(torch.nn.functional.cross_entropy(
+            given, torch.tensor(truth))), abs=1e-9)
+        # As many epochs without the rule are the same model.
+        shorter = TrainingPlan(0.02, one.best_step // updates, 10)
+        plain = train_networks(NETWORK, x, targets, rows, K, shorter, seeds(3))[m]
+        np.testing.assert_allclose(score(NETWORK, [plain.state], x), score(NETWORK, [one.state], x), atol=1e-5)
 
 
 def test_new_targets_are_asked_for_with_the_logits_of_the_moment() -> None:

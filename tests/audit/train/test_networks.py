@@ -71,6 +71,18 @@ def test_labels_of_one_model_do_not_reach_another() -> None:
     assert moved[[0, 2, 3]].max() == 0.0
 
 
+def test_patience_needs_validation_rows_and_reads_them() -> None:
+    recipe = Mlp(hidden=8, epochs=40, batch=8, rate=0.05, patience=2)
+    data, checks = Data(ROWS, labels()[0]), Data(RNG(7).normal(size=(12, 5)), np.arange(12) % 2)
+    with refused(InputError, "patience needs validation rows"):
+        recipe.fit(data, nothing(data), 2, seeds(1)[0])
+    with refused(InputError, "patience needs validation rows"):
+        fit_bank(recipe, ROWS, labels(), 2, seeds(M))
+    facts = recipe.fit(data, checks, 2, seeds(1)[0]).facts
+    assert facts["epochs_done"] == len(facts["validation_curve"]) < 40
+    assert facts["best_step"] == min(facts["validation_curve"], key=lambda one: one[1])[0] < facts["steps"]
+
+
 def test_soft_labels_that_are_certain_are_labels() -> None:
     given = labels(3)
     hard = fit_bank(MLP, ROWS, given, 3, seeds(M))

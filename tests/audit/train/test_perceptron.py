@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -53,7 +54,8 @@ def by_torch(features: Any, labels: np.ndarray, plan: TrainingPlan, seed: np.ran
     optimiser = torch.optim.Adam(groups, lr=plan.rate)
     for _ in range(plan.epochs):
         optimiser.zero_grad()
-        loss = torch.nn.functional.cross_entropy(torch.relu(x @ w + b) @ w2 + b2, torch.tensor(labels))
+        loss = torch.nn.functional.cross_entropy(torch.relu(x @ w + b) @ w2 + b2, torch.tensor(labels),
+                                                 label_smoothing=plan.smoothing)
         loss.backward()
         optimiser.step()
     found: np.ndarray = (torch.relu(x @ w + b) @ w2 + b2).detach().numpy()
@@ -61,12 +63,13 @@ def by_torch(features: Any, labels: np.ndarray, plan: TrainingPlan, seed: np.ran
 
 
 @kinds
-def test_is_adam_on_the_log_loss_of_repeated_rows(kind: str) -> None:
+@pytest.mark.parametrize("plan", [PLAN, replace(PLAN, smoothing=0.3)])
+def test_is_adam_on_the_log_loss_of_repeated_rows(plan: TrainingPlan, kind: str) -> None:
     features, labels, scaling = problem(kind)
     times = np.random.default_rng(1).integers(0, 4, N)
-    ((own, found),) = fit_perceptrons(features, labels, times[None], K, HIDDEN, PLAN, seeds(1), scaling)
+    ((own, found),) = fit_perceptrons(features, labels, times[None], K, HIDDEN, plan, seeds(1), scaling)
     rows = np.repeat(np.arange(N), times)
-    wanted = by_torch(features[rows], labels[rows], PLAN, seeds(1)[0], scaling)
+    wanted = by_torch(features[rows], labels[rows], plan, seeds(1)[0], scaling)
     np.testing.assert_allclose(Perceptron(**found.state).logits(own.apply(features[rows])), wanted, atol=2e-4)
 
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import Any, ClassVar
 
+from discreet.audit.core.retrained import NOT_ALL, Means, estimate_of, means_of
 from discreet.audit.core.verdict import ALPHA, Audit, Claims, Judgement, Part, Sentences, Word
 from discreet.audit.membership.audit import MembershipAudit, TargetAudit
 from discreet.audit.membership.parts import PartFinding, PartKind, PartState
@@ -24,11 +25,11 @@ from discreet.core.errors import InputError
 from discreet.core.numbers import counted, given, interval, listed, number
 from discreet.core.records import Estimate, plain
 from discreet.stats import holm
-from discreet.stats.retraining import RetrainedMean, retrained_mean
 
 say = Sentences.read(__package__).of("recipe")
 FEWEST = 2
-NOT_ALL = Estimate.unresolved("not every retraining has this figure", unit="retraining")
+BOTH_BOUNDS = 1.0 - 2.0 * ALPHA
+"""Level of an interval whose ends are one-sided bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,27 +116,14 @@ def _parts(retrainings: Sequence[Sequence[TargetAudit]]) -> tuple[RecipePart, ..
              for name in names]
     if not all(of_seed for of_part in found for of_seed in of_part):
         raise InputError("the audits of a recipe cover different parts: expected retrainings on the same records")
-    means = [{which: _mean([[getattr(one, which) for one in of_seed] for of_seed in of_part])
+    means = [{which: means_of([[getattr(one, which) for one in of_seed] for of_seed in of_part])
               for which in ("auc", "control_auc", "difference")} for of_part in found]
     p, control_p = (_adjusted([one[which] for one in means]) for which in ("auc", "control_auc"))
     return tuple(_part(of_part[0][0], [[one.auc for one in of_seed] for of_seed in of_part], mean, p[place],
                        control_p[place]) for place, (of_part, mean) in enumerate(zip(found, means, strict=True)))
 
 
-def _mean(estimates: Sequence[Sequence[Estimate]]) -> tuple[RetrainedMean, RetrainedMean] | None:
-    """The mean over retrainings of the means over targets, with errors towards lower and towards higher values; None
-    where a figure is unresolved. Errors of targets of one seed count as if they erred alike."""
-    every = [one for of_seed in estimates for one in of_seed]
-    if any(one.value is None or one.low is None or one.high is None for one in every):
-        return None
-    z = {one.level: NormalDist().inv_cdf(0.5 + one.level / 2.0) for one in every}
-    values = [fmean(one.value or 0.0 for one in of_seed) for of_seed in estimates]
-    low = [fmean(((one.value or 0.0) - (one.low or 0.0)) / z[one.level] for one in of_seed) for of_seed in estimates]
-    high = [fmean(((one.high or 0.0) - (one.value or 0.0)) / z[one.level] for one in of_seed) for of_seed in estimates]
-    return retrained_mean(values, low), retrained_mean(values, high)
-
-
-def _adjusted(means: Sequence[tuple[RetrainedMean, RetrainedMean] | None]) -> list[Estimate]:
+def _adjusted(means: Sequence[Means]) -> list[Estimate]:
     """Holm-adjusted one-sided p of a mean above ½ in each part."""
     tested = [mean[0].p_above(0.5) for mean in means if mean is not None]
     adjusted = iter(holm(tested) if tested else ())
@@ -144,21 +132,11 @@ def _adjusted(means: Sequence[tuple[RetrainedMean, RetrainedMean] | None]) -> li
             for mean in means]
 
 
-def _estimate(mean: tuple[RetrainedMean, RetrainedMean] | None, n: int, within: tuple[float, float]) -> Estimate:
-    if mean is None:
-        return NOT_ALL
-    lower, upper = mean
-    return Estimate(lower.value, max(within[0], lower.value - lower.bound(1.0 - ALPHA)),
-                    min(within[1], upper.value + upper.bound(1.0 - ALPHA)), level=1.0 - 2.0 * ALPHA, n=n,
-                    unit="retraining", method="Obuchowski–Rockette over retrainings and records")
-
-
-def _part(one: PartFinding, aucs: Sequence[Sequence[Estimate]],
-          means: Mapping[str, tuple[RetrainedMean, RetrainedMean] | None], p: Estimate, control_p: Estimate
-          ) -> RecipePart:
+def _part(one: PartFinding, aucs: Sequence[Sequence[Estimate]], means: Mapping[str, Means], p: Estimate,
+          control_p: Estimate) -> RecipePart:
     n, mean = len(aucs), means["auc"]
-    auc, control = (_estimate(means[which], n, (0.0, 1.0)) for which in ("auc", "control_auc"))
-    difference = _estimate(means["difference"], n, (-1.0, 1.0))
+    auc, control = (estimate_of(means[which], n, (0.0, 1.0), BOTH_BOUNDS) for which in ("auc", "control_auc"))
+    difference = estimate_of(means["difference"], n, (-1.0, 1.0), BOTH_BOUNDS)
     values = tuple(fmean(found.value or 0.0 for found in of_seed) for of_seed in aucs) if mean is not None else ()
     spread = NOT_ALL if mean is None else Estimate(
         mean[0].spread, None, None, n=n, unit="retraining", method="standard deviation over retrainings")

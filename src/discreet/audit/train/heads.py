@@ -57,8 +57,8 @@ class HeadRecipe(Recipe):
     """A recipe whose models are a scaling and one hidden layer on features of one input each.
 
     Options: `hidden` ReLU units; `steps` updates of Adam on all rows at once at the learning rate `rate`, with the L2
-    penalty `decay`; `patience` evaluations, one in `every` steps, without a lower validation loss end the training
-    (none: never), and the best model is kept.
+    penalty `decay` and the label smoothing `smoothing` (see `TrainingPlan`); `patience` evaluations, one in `every`
+    steps, without a lower validation loss end the training (none: never), and the best model is kept.
     """
 
     scaling: ClassVar[type[Scaling]]
@@ -67,6 +67,7 @@ class HeadRecipe(Recipe):
     steps: int = 150
     rate: float = 0.01
     decay: float = 0.0
+    smoothing: float = 0.0
     patience: int | None = None
     every: int = 5
 
@@ -77,7 +78,8 @@ class HeadRecipe(Recipe):
     @property
     def plan(self) -> TrainingPlan:
         """How the layers are trained."""
-        return TrainingPlan(self.rate, self.steps, decay=self.decay, patience=self.patience, eval_every=self.every)
+        return TrainingPlan(self.rate, self.steps, decay=self.decay, smoothing=self.smoothing,
+                            patience=self.patience, eval_every=self.every)
 
     @abstractmethod
     def features(self, inputs: Inputs) -> Matrix:

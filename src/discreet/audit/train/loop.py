@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.train.base import need_torch
-from discreet.audit.train.plan import BETA1, BETA2, EPSILON, StateDict, TrainedModel, TrainingPlan, child
+from discreet.audit.train.plan import BETA1, BETA2, EPSILON, StateDict, TrainedModel, TrainingPlan, child, smoothed
+from discreet.core.arrays import log_softmax
 from discreet.core.errors import UsageError
 from discreet.core.types import FloatArray, IntArray
 
@@ -65,13 +66,16 @@ def he_normal(rng: np.random.Generator, *shape: int, fan: int, gain: float = 2.0
 
 def train_networks(network: Network, inputs: NDArray[Any], targets: IntArray | FloatArray, rows: Sequence[IntArray],
                    n_classes: int, plan: TrainingPlan, seeds: Sequence[np.random.SeedSequence],
-                   retarget: Retarget | None = None) -> list[TrainedModel]:
+                   retarget: Retarget | None = None, validation: tuple[NDArray[Any], IntArray] | None = None
+                   ) -> list[TrainedModel]:
     """Train M models on `inputs` (n, …), of the type that the network takes.
 
     `targets` are each model's labels (M, n), or soft labels (M, n, K) whose rows sum to 1; `rows` the row numbers that
     each is trained on, which may repeat; `seeds` are of the initial weights and of the order of the rows. Of the plan,
-    epochs, batch, decay (a penalty on all parameters) and `until_accuracy` are followed. `retarget` is asked before
-    each epoch but the first, and needs soft targets. Raises UsageError where training diverges.
+    epochs, batch, decay (a penalty on all parameters), smoothing, `until_accuracy` and `patience`, in epochs, are
+    followed. `validation`, inputs and labels, is shared by all models, and needed and used where `plan.patience` is
+    given. `retarget` is asked before each epoch but the first, and needs soft targets. Raises UsageError where training
+    diverges.
     """
     torch = need_torch()
     groups: dict[int, list[int]] = {}
@@ -84,7 +88,7 @@ def train_networks(network: Network, inputs: NDArray[Any], targets: IntArray | F
     with torch.inference_mode(False), torch.enable_grad():
         for part in parts:
             run = _Run(network, inputs, targets[part], [rows[m] for m in part], n_classes, plan,
-                       [seeds[m] for m in part])
+                       [seeds[m] for m in part], None if plan.patience is None else validation)
             found.update(zip(part, run.trained(retarget, np.array(part, dtype=np.int64)), strict=True))
     return [found[m] for m in range(len(rows))]
 
@@ -118,7 +122,7 @@ class _Run:
 
     def __init__(self, network: Network, inputs: NDArray[Any], targets: IntArray | FloatArray,
                  rows: Sequence[IntArray], n_classes: int, plan: TrainingPlan,
-                 seeds: Sequence[np.random.SeedSequence]) -> None:
+                 seeds: Sequence[np.random.SeedSequence], validation: tuple[NDArray[Any], IntArray] | None) -> None:
         self._torch = torch = need_torch()
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self._network, self._plan, self._n_classes = network, plan, n_classes
@@ -131,6 +135,8 @@ class _Run:
         self._adam = import_module("torch.optim.adam").adam
         self._step = torch.zeros((), device=self._device)
         self._running, self._after = ([list[float]() for _ in rows] for _ in range(2))
+        self._validation, self._curves = validation, [list[float]() for _ in rows]
+        self._best = dict[int, tuple[int, StateDict]]()
 
     def _set_targets(self, targets: IntArray | FloatArray) -> None:
         self._soft = targets.ndim == 3
@@ -165,13 +171,29 @@ class _Run:
                 raise UsageError(f"training diverged in epoch {epoch} with a learning rate of {plan.rate:g}: expected "
                                  "finite numbers; give a lower rate")
             for model in range(len(self._rows)):
-                if model not in done and (self._accurate(model) or epoch == plan.epochs):
+                if model not in done and (self._ends(model, epoch) or epoch == plan.epochs):
+                    best, state = self._best.get(model) or (epoch, self._state(model))
                     done[model] = TrainedModel(
-                        epoch * updates, plan.epochs * updates, epoch * updates, self._state(model),
-                        train_accuracy=tuple(self._running[model]), accuracy_after=tuple(self._after[model]))
+                        epoch * updates, plan.epochs * updates, best * updates, state,
+                        tuple(((place + 1) * updates, loss) for place, loss in enumerate(self._curves[model])),
+                        tuple(self._running[model]), tuple(self._after[model]))
             if len(done) == len(self._rows):
                 break
         return [done[model] for model in range(len(self._rows))]
+
+    def _ends(self, model: int, epoch: int) -> bool:
+        """Whether a model stops after this epoch, by its training rows or by the validation rows."""
+        accurate = self._accurate(model)
+        if self._validation is None:
+            return accurate
+        rows, labels = self._validation
+        state, curve = self._state(model), self._curves[model]
+        logits = score(self._network, [state], rows)[0]
+        loss = -float(log_softmax(logits)[np.arange(labels.size), labels].mean())
+        if all(loss < earlier for earlier in curve):
+            self._best[model] = (epoch, state)
+        curve.append(loss)
+        return accurate or epoch - self._best[model][0] >= (self._plan.patience or 0)
 
     def _accurate(self, model: int) -> bool:
         """Whether a model is as accurate on its rows as the plan asks for, which is noted."""
@@ -213,6 +235,8 @@ class _Run:
         else:
             truth = torch.zeros(*order.shape, self._n_classes, device=order.device)
             truth.scatter_(2, self._targets.gather(1, order)[..., None], 1.0)
+        if self._plan.smoothing > 0.0:
+            truth = smoothed(truth, self._plan.smoothing)
         self._gradients.zero_()
         logits, _ = self._network.forward(self._states, rows, training=True)
         (-((truth * torch.log_softmax(logits, -1)).sum(-1) * share).sum()).backward()

@@ -36,8 +36,9 @@ class NetworkRecipe(Recipe):
     """A recipe whose models are one network on arrays of one form.
 
     Options: `epochs` passes over the rows in random order, `batch` of them an update of Adam, at the learning rate
-    `rate` with the L2 penalty `decay`; `until_accuracy` ends the training after the first epoch with that accuracy on
-    the training rows (see `TrainingPlan`).
+    `rate` with the L2 penalty `decay` and the label smoothing `smoothing`; `patience` epochs without a lower
+    validation loss end the training (none: never), and the best model is kept; `until_accuracy` ends it after the first
+    epoch with that accuracy on the training rows (see `TrainingPlan`).
     """
 
     libraries: ClassVar[tuple[str, ...]] = ("discreet.audit.train", "torch")
@@ -47,6 +48,8 @@ class NetworkRecipe(Recipe):
     batch: int = 64
     rate: float = 0.001
     decay: float = 0.0
+    smoothing: float = 0.0
+    patience: int | None = None
     until_accuracy: float | None = None
 
     def __post_init__(self) -> None:
@@ -55,7 +58,8 @@ class NetworkRecipe(Recipe):
     @property
     def plan(self) -> TrainingPlan:
         """How the network is trained."""
-        return TrainingPlan(self.rate, self.epochs, self.batch, decay=self.decay, until_accuracy=self.until_accuracy)
+        return TrainingPlan(self.rate, self.epochs, self.batch, decay=self.decay, smoothing=self.smoothing,
+                            patience=self.patience, until_accuracy=self.until_accuracy)
 
     @abstractmethod
     def read(self, inputs: Inputs) -> NDArray[Any]:
@@ -76,7 +80,7 @@ class NetworkRecipe(Recipe):
                  seeds: Sequence[np.random.SeedSequence]) -> Bank:
         """One model for each of `seeds` on the same labels; `weights` (M, n) as for `fit_bank`.
 
-        Validation rows are checked and not used: training ends by epochs or training accuracy.
+        Validation rows are used only where `patience` is given.
         """
         for data in (train, validation):
             if len(data) or not isinstance(data.inputs, np.ndarray):
@@ -84,7 +88,7 @@ class NetworkRecipe(Recipe):
                 self.read(data.inputs[:1])
         checked_training(train, validation, n_classes)
         labels = np.broadcast_to(train.labels, (len(seeds), len(train)))
-        return fit_bank(self, train.inputs, labels, n_classes, seeds, weights=weights)
+        return fit_bank(self, train.inputs, labels, n_classes, seeds, weights=weights, validation=validation)
 
     def load(self, folder: Path, manifest: Manifest) -> Fitted:
         """See `discreet.audit.train.base.Recipe`."""
@@ -159,24 +163,33 @@ class Bank:
 
 def fit_bank(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, n_classes: int,
              seeds: Sequence[np.random.SeedSequence], *, weights: IntArray | None = None,
-             soft: FloatArray | None = None, retarget: Retarget | None = None) -> Bank:
+             soft: FloatArray | None = None, retarget: Retarget | None = None, validation: Data | None = None
+             ) -> Bank:
     """Train M models that share a recipe and inputs, each on labels and rows of its own.
 
     Model m is, but for the last bits, `recipe.fit` on labels[m] under seeds[m], row i weights[m, i] times (None: once);
     labels of rows without weight are passed over. Soft labels (M, n, K), whose rows sum to 1, are trained on instead of
     `labels`, and may be replaced before each epoch but the first, see `discreet.audit.train.loop.Retarget`.
+    `validation` is shared by all models, and needed and used where the recipe has `patience`.
 
-    Raises InputError for a label beyond the classes, a class without a row in a model, or inputs that are not finite;
+    Raises InputError for a label beyond the classes, a class without a row in a model, inputs that are not finite, or
+    patience without validation rows;
     UsageError for inputs of a kind that the recipe does not take, and training that diverges; ValueError where shapes
     disagree, or a weight is negative.
     """
     need_torch()
     counts = checked_weights(weights, labels, len(seeds), n_classes)
     rows, plan = recipe.read(inputs), recipe.plan
+    checks = None
+    if plan.patience is not None:
+        if validation is None or not len(validation):
+            raise InputError("patience needs validation rows and there is none: give some, or patience=none")
+        checks = (recipe.read(validation.inputs), validation.labels)
     shape = tuple(rows.shape[1:])
     network = recipe.network(shape, n_classes)
     own = [np.repeat(np.arange(len(inputs)), count) for count in counts]
-    done = train_networks(network, rows, labels if soft is None else soft, own, n_classes, plan, seeds, retarget)
+    done = train_networks(network, rows, labels if soft is None else soft, own, n_classes, plan, seeds, retarget,
+                          checks)
     models = []
     for one, mine in zip(done, own, strict=True):
         facts: dict[str, Any] = {
@@ -184,6 +197,8 @@ def fit_bank(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, n_classes:
             "learning_rate": plan.rate, "train_accuracy": list(one.train_accuracy), "training_rows": mine.size,
             "parameters": sum(array.size for name, array in one.state.items() if name not in network.buffers),
             "row_shape": list(shape)}
+        if plan.patience is not None:
+            facts["validation_curve"] = [[step, loss] for step, loss in one.validation_curve]
         if plan.until_accuracy is not None:
             after = list(one.accuracy_after)
             facts |= {"accuracy_after": after, "reached": after[-1] >= plan.until_accuracy}

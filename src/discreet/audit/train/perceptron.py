@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.train.plan import BETA1, BETA2, EPSILON, TrainedModel, TrainingPlan
+from discreet.audit.train.plan import BETA1, BETA2, EPSILON, TrainedModel, TrainingPlan, smoothed
 from discreet.core.errors import need
 from discreet.core.types import FloatArray, IntArray
 
@@ -116,9 +116,9 @@ def fit_perceptrons(features: Matrix, labels: IntArray, weights: IntArray, n_cla
 
     `features` are an array or CSR (n, d) before scaling, and each model's scaling is fitted on its own rows; `labels`
     (n,) are in [0, n_classes); `weights` (M, n) say how often each model is trained on each row, and each has some row;
-    `hidden` are ReLU units. Of the plan, `epochs` updates on all rows, decay (a penalty on weights and not on biases)
-    and early stopping are followed. `seeds` are of the initial weights; nothing else is drawn. `validation`, features
-    and labels, is shared by all models, and needed and used where `plan.patience` is given.
+    `hidden` are ReLU units. Of the plan, `epochs` updates on all rows, decay (a penalty on weights and not on biases),
+    smoothing and early stopping are followed. `seeds` are of the initial weights; nothing else is drawn. `validation`,
+    features and labels, is shared by all models, and needed and used where `plan.patience` is given.
     """
     together = max(1, TOGETHER // (features.shape[1] * hidden))
     found: list[tuple[Scaling, TrainedModel]] = []
@@ -155,6 +155,8 @@ class _Training:
         for m, rows in enumerate(own):
             self.share[m, : rows.size, 0] = weights[m, rows] / weights[m].sum()
             self.truth[m, np.arange(rows.size), labels[rows]] = 1.0
+        if plan.smoothing > 0.0:
+            self.truth = smoothed(self.truth, plan.smoothing)
         self.gradients = [np.zeros_like(one) for one in params]
         self.moments = [(np.zeros_like(one), np.zeros_like(one), np.empty_like(one)) for one in params]
         self.checks = validation and (packed([one.apply(validation[0]) for one in self.scalings]), validation[1])

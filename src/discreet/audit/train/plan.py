@@ -23,9 +23,11 @@ class TrainingPlan:
     `rate` is the learning rate, the highest one where there is a warm-up: over the share `warmup` of the updates it
     rises, and falls on half a cosine after them (None: it stays). `epochs` are passes over the training rows, at most;
     `batch` the rows of an update (None: all) and `micro_batch` those computed at a time, a divisor; `decay` an L2
-    penalty, or in transformers decoupled weight decay (Loshchilov and Hutter 2019). Validation rows are looked at every
-    `eval_every` updates and after the last; after `patience` of that without a lower loss training stops (None: never).
-    It also stops after the first epoch whose end finds at least the share `until_accuracy` of the training rows
+    penalty, or in transformers decoupled weight decay (Loshchilov and Hutter 2019). `smoothing` trains on labels that
+    give every class this share over K and the row's own class the rest too (Szegedy et al. 2016, section 7); losses of
+    validation rows stay those of their labels. Validation rows are looked at every `eval_every` updates and after the
+    last, in networks after every epoch instead; after `patience` of that without a lower loss training stops (None:
+    never). It also stops after the first epoch whose end finds at least the share `until_accuracy` of the training rows
     classified as the labels that were trained on. Raises ValueError for what is out of range.
     """
 
@@ -34,6 +36,7 @@ class TrainingPlan:
     batch: int | None = None
     micro_batch: int | None = None
     decay: float = 0.0
+    smoothing: float = 0.0
     warmup: float | None = None
     eval_every: int = 5
     patience: int | None = None
@@ -46,6 +49,8 @@ class TrainingPlan:
         check_above(self, "rate")
         if not (isfinite(self.decay) and self.decay >= 0.0):
             raise ValueError(f"decay is {self.decay}: expected a finite number, at least 0")
+        if not 0.0 <= self.smoothing < 1.0:
+            raise ValueError(f"smoothing is {self.smoothing}: expected a share, from 0 to below 1")
         if self.warmup is not None and not 0.0 <= self.warmup <= 1.0:
             raise ValueError(f"warmup is {self.warmup}: expected a share of the updates, 0 to 1")
         if self.until_accuracy is not None and not 0.0 < self.until_accuracy <= 1.0:
@@ -71,6 +76,11 @@ class TrainedModel:
     train_accuracy: tuple[float, ...] = ()
     accuracy_after: tuple[float, ...] = ()
     padding_share: float = 0.0
+
+
+def smoothed(truth: Any, smoothing: float) -> Any:
+    """Labels (…, K), an array or a tensor whose rows sum to 1, with a share of each spread evenly over the classes."""
+    return truth * (1.0 - smoothing) + smoothing / truth.shape[-1]
 
 
 def check_positive(options: Any, *names: str) -> None:

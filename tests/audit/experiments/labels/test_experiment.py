@@ -71,6 +71,8 @@ def test_what_is_broken_may_be_let_in_and_references_left_out(tmp_path: Path) ->
     assert experiment.models == [(NONE, 0), (NONE, 1), (NONE, 2), (NONE, 3), (arms[1], 0)]
     with pytest.raises(UsageError, match=r"does not train under label mechanisms; expected one of cnn, mlp"):
         tasks_of(LabelExperiment(DataFile(tmp_path / "d.csv", "0" * 64), "label", "tfidf-mlp"))
+    with pytest.raises(UsageError, match="'mlp' has patience, which needs validation rows"):
+        tasks_of(LabelExperiment(DataFile(tmp_path / "d.csv", "0" * 64), "label", "mlp:patience=3"))
 
 
 def test_models_of_one_scheme_and_role_share_a_bank(data: Path) -> None:

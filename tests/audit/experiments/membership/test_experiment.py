@@ -15,6 +15,7 @@ from tests.audit.experiments.membership.made_up import bytes_of, experiment_on, 
 
 from discreet.audit.engine import DataFile
 from discreet.audit.experiments import MembershipExperiment, Trained, train
+from discreet.audit.experiments.membership.assign import training_rows
 from discreet.audit.scores.check import check_table
 from discreet.core.errors import InputError, UsageError
 from discreet.inputs.texts import read_texts
@@ -136,8 +137,34 @@ def test_paraphrases_are_trained_on_with_their_rows(tmp_path: Path, data: Path, 
         run(lines[:5])
 
 
+def test_of_near_duplicates_one_is_trained_on_and_all_are_members(tmp_path: Path) -> None:
+    path = tmp_path / "near.jsonl"
+    lines = write_rows(path, 400).read_text().splitlines()
+    # Twelve words more in each text, and one that differs in each of three copies.
+    tail = "and tell nobody of it until the third of next month at noon"
+    copies = [line.replace('"id": "r', f'"id": "n{n}-').replace(' in ', f' {tail} in ', 1).replace('"}', f' x{n}"}}')
+              for n in range(3) for line in lines[:120]]
+    path.write_text("\n".join([*copies, *lines[120:]]) + "\n")
+    options: dict[str, Any] = {"sizes": {"a": 60}, "planted": (1, 4), "shadows": 2}
+    plain, deduplicated = train([experiment_on(path, RECIPE, 3, deduplicate=given, **options)
+                                 for given in (False, True)], tmp_path / "s", engine="inline", quiet=True)
+    for one, left_out in ((plain, False), (deduplicated, True)):
+        assigned, said = one.results["prepare"].arrays, one.training()["models"]
+        for role, name in (("a", "f_A"), ("neutral", "neutral")):
+            given = [one.data[row].text for row in training_rows(assigned, role)]
+            # Copies of a text and texts that differ in their last word alone.
+            distinct = len({text.rpartition(" x")[0] if tail in text else text for text in given})
+            assert distinct < len(given)
+            assert said[name]["trained_on"] == (distinct if left_out else len(given))
+            assert said[name]["near_left_out"] == (len(given) - distinct if left_out else 0)
+    np.testing.assert_array_equal(plain.table().member, deduplicated.table().member)
+    both = zip(plain.table().logits, deduplicated.table().logits, strict=True)
+    assert all((one != other).any() for one, other in both)
+
+
 @pytest.mark.parametrize("given", [
-    {"shadows": -1}, {"planted": (0,)}, {"planted": (2, 2)}, {"copies": 0}, {"copies": 2, "copied": "paraphrase"}])
+    {"shadows": -1}, {"planted": (0,)}, {"planted": (2, 2)}, {"copies": 0}, {"copies": 2, "copied": "paraphrase"},
+    {"copies": 2, "deduplicate": True}])
 def test_an_experiment_that_cannot_be_is_refused(data: Path, given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         experiment_on(data, RECIPE, **given)

@@ -116,7 +116,7 @@ def test_without_checks_the_last_weights_stay(bert: Path) -> None:
     assert bytes_of(model) != bytes_of(other)
 
 
-def gradients(folder: Path, monkeypatch: pytest.MonkeyPatch, micro: int) -> dict[str, Any]:
+def gradients(folder: Path, monkeypatch: pytest.MonkeyPatch, micro: int, **more: Any) -> dict[str, Any]:
     torch = need("torch")
     found: list[Any] = []
 
@@ -125,7 +125,7 @@ def gradients(folder: Path, monkeypatch: pytest.MonkeyPatch, micro: int) -> dict
         return torch.tensor(1.0)
 
     monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", clip)
-    model, done = run(folder, plan_of(1e-3, epochs=1, batch=16, micro_batch=micro), n=13, checks=0)
+    model, done = run(folder, plan_of(1e-3, epochs=1, batch=16, micro_batch=micro, **more), n=13, checks=0)
     assert done.steps == 1
     return dict(zip(model.trained(), found, strict=True))
 
@@ -142,6 +142,17 @@ def test_parts_of_a_batch_add_up_to_the_gradient_of_the_whole(bert: Path, monkey
         found = gradients(bert, monkeypatch, micro)
         for name, grad in expected.items():
             torch.testing.assert_close(found[name], grad, rtol=1e-4, atol=1e-6)
+
+
+def test_smoothed_labels_have_the_gradient_of_a_mix_of_log_losses(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = need("torch")
+    model, data = loaded(bert, **LAYERS), task(13, 2)
+    logits = torch.log_softmax(model(*tensors(model.reader(24)(list(data.inputs)), model.pad))[0], 1)
+    own = logits[torch.arange(13), torch.from_numpy(data.labels)]
+    (-0.7 * own.mean() - 0.3 * logits.mean()).backward()
+    expected = {name: weights.grad for name, weights in model.trained().items()}
+    for name, grad in gradients(bert, monkeypatch, 4, smoothing=0.3).items():
+        torch.testing.assert_close(grad, expected[name], rtol=1e-4, atol=1e-6)
 
 
 def test_the_gradient_is_cut_and_the_rate_follows_the_schedule(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,10 +153,13 @@ class LabelExperiment:
     def tasks(self, stored: Sequence[Spec] = ()) -> dict[str, Task]:
         """`assign`, and under their keys the tasks that train models; those that are `stored` come first.
 
-        Raises UsageError for a recipe that is not there, or that trains no network.
+        Raises UsageError for a recipe that is not there, that trains no network, or with patience.
         """
         recipe = recipe_of(self.recipe)
         check_recipe(recipe, lambda one: hasattr(one, "network"), "does not train under label mechanisms")
+        if getattr(recipe, "patience", None) is not None:
+            raise UsageError(f"the recipe {recipe.name!r} has patience, which needs validation rows with labels, and a "
+                             "label audit keeps none; expected patience=none")
         files = {"data": self.data, **({} if self.labels is None else {"labels": self.labels})}
         read = {name: getattr(self, name) for name in READ}
         assign = Task.of(steps.assign_labels, "assign", files=files, seed=self.seed, libraries=LABEL_LIBRARIES,

@@ -57,6 +57,10 @@ class MembershipExperiment:
         are the row itself or paraphrases of it.
     paraphrases : DataFile, optional
         Rows with id `<id>#<k>` and text: the k-th paraphrase of a row, k from 1.
+    deduplicate : bool
+        Train on the first of each cluster of near-duplicate texts alone (`discreet.inputs.duplicates.near_clusters`),
+        planted copies included. Rows that are left out count as members all the same: what is audited is the training
+        from the rows that it was given.
     mismatched : DataFile, optional
         Another corpus with the same labels: one more neutral reference is trained on it, as public weights would be.
     hidden : bool
@@ -78,6 +82,7 @@ class MembershipExperiment:
     copied: Copies = "exact"
     positives_only: bool = False
     paraphrases: DataFile | None = None
+    deduplicate: bool = False
     mismatched: DataFile | None = None
     hidden: bool = False
     keep_models: bool = False
@@ -91,6 +96,9 @@ class MembershipExperiment:
         check_planted(self.planted)
         if not 1 <= self.copies <= MOST_COPIES:
             raise UsageError(f"{self.copies} copies were asked for; expected 1 to {MOST_COPIES}")
+        if self.deduplicate and self.copies > 1:
+            raise UsageError(f"{self.copies} copies of each row were asked for, and deduplicate leaves copies out; "
+                             "expected one of both")
         if (self.copied == "paraphrase" and self.copies > 1) != (self.paraphrases is not None):
             raise UsageError("paraphrased copies and a file of paraphrases go together; expected both or neither")
 
@@ -112,7 +120,7 @@ class MembershipExperiment:
             params={"sizes": dict(self.sizes), "planted": list(self.planted), "near": not self.allow_near,
                     "balance": self.balance})
         common = {"recipe": recipe.to_json(), "copies": self.copies, "positives_only": self.positives_only,
-                  "keep": self.keep_models}
+                  "deduplicate": self.deduplicate, "keep": self.keep_models}
         # A base model that changes is another recipe.
         base = {} if not isinstance(recipe, FiledRecipe) else {
             f"base/{name}": _described(path, path.stat().st_mtime_ns, path.stat().st_size)

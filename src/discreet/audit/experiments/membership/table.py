@@ -94,8 +94,9 @@ def _examples(assigned: Result, rows: Sequence[LabelledText], at: IntArray, kept
 def training_record(found: Mapping[str, Result]) -> dict[str, Any]:
     """Recipe, seed and versions; sizes of the sets, counts of duplicates and groups; the facts of every model.
 
-    `trained_on` counts rows, repetitions of planted records included; `planted` are the records planted in f_A and f_B
-    together, by repetitions, and `planted_records` of a model those in its training set. Without text and times.
+    `trained_on` counts rows, repetitions of planted records included, without the `near_left_out`; `planted` are the
+    records planted in f_A and f_B together, by repetitions, and `planted_records` of a model those in its training set.
+    Without text and times.
     """
     assigned, task = found["prepare"], found["fit/a"].task
     value, arrays, models = assigned.value, assigned.arrays, {}
@@ -105,7 +106,8 @@ def training_record(found: Mapping[str, Result]) -> dict[str, Any]:
         if name.startswith("fit/"):
             said, role = result.value, name.removeprefix("fit/")
             models[ROLES[role][0] if role in ROLES else role] = {
-                "trained_on": said["trained_on"], "planted_records": planted.get(role, 0),
+                "trained_on": said["trained_on"], "near_left_out": said["near_left_out"],
+                "planted_records": planted.get(role, 0),
                 "validation_accuracy": said["validation_accuracy"], **said["facts"]}
     units = arrays["unit"]
     rows = [int(count) for name, result in found.items() if name.startswith("shadow")
@@ -114,6 +116,7 @@ def training_record(found: Mapping[str, Result]) -> dict[str, Any]:
             "classes": value["classes"], "sides": value["sides"],
             "planted": {times: 2 * number for times, number in value["planted"].items()},
             "groups": int(np.unique(units[units >= 0]).size) if value["grouped"] else None,
-            "duplicates": value["duplicates"], "notes": value["notes"], "models": models,
+            "deduplicate": task["params"]["deduplicate"], "duplicates": value["duplicates"],
+            "notes": value["notes"], "models": models,
             "shadows": {"number": len(rows), "fewest_rows": min(rows), "most_rows": max(rows)} if rows else None,
             "versions": dict(task["versions"])}

@@ -13,6 +13,7 @@ from discreet.audit.experiments.runner import read_once
 from discreet.audit.train import Data, recipe_of
 from discreet.core.errors import InputError
 from discreet.core.types import IntArray
+from discreet.inputs.duplicates import first_of_near
 from discreet.inputs.texts import LabelledText, read_texts
 
 
@@ -51,12 +52,13 @@ def fit_shadows(job: Job) -> dict[str, Any]:
     data, validation = data_of(rows, pool, classes), data_of(rows, arrays["val"], classes)
     recipe, scored = recipe_of(job.params["recipe"]), data_of(rows, arrays[SCORED], classes)
     seeds = [seeds_of(job.seed, f"shadow/{number}", "fit") for number in chosen]
+    own = [_without_near(job, data, np.flatnonzero(np.isin(pool, inside))) for inside in chosen.values()]
     if len(chosen) > 1:
-        weights = np.stack([np.isin(pool, inside).astype(np.int64) for inside in chosen.values()])
+        weights = np.stack([np.isin(np.arange(pool.size), places).astype(np.int64) for places in own])
         fitted = recipe.fit_many(data, weights, validation, len(classes), seeds)  # type: ignore[attr-defined]
     else:
-        fitted = [recipe.fit(data.take(np.flatnonzero(np.isin(pool, inside))), validation, len(classes), one)
-                  for inside, one in zip(chosen.values(), seeds, strict=True)]
+        fitted = [recipe.fit(data.take(places), validation, len(classes), one)
+                  for places, one in zip(own, seeds, strict=True)]
     return {"logits": np.stack([one.logits(scored.inputs) for one in fitted]),
             "member": np.stack([np.isin(arrays[SCORED], inside) for inside in chosen.values()]).astype(np.int8),
             "which": np.array(list(chosen), dtype=np.int64), "facts": [dict(one.facts) for one in fitted]}
@@ -73,13 +75,22 @@ def rows_of(job: Job, name: str = "data") -> list[LabelledText]:
     return read_once(read_texts, job.files[name])
 
 
-def _fitted(job: Job, train: Data) -> dict[str, Any]:
+def _without_near(job: Job, data: Data, places: IntArray) -> IntArray:
+    """The places to train on: where `deduplicate` asks for it, the first of each cluster of near-duplicates."""
+    if not job.params["deduplicate"]:
+        return places
+    texts = [str(data.inputs[place]) for place in places.tolist()]
+    return np.asarray(places[first_of_near(texts)], dtype=np.int64)
+
+
+def _fitted(job: Job, given: Data) -> dict[str, Any]:
+    train = given.take(_without_near(job, given, np.arange(len(given))))
     rows, arrays, classes = rows_of(job), job.inputs["prepare"].arrays, job.inputs["prepare"].value["classes"]
     validation, scored = data_of(rows, arrays["val"], classes), data_of(rows, arrays[SCORED], classes)
     fitted = recipe_of(job.params["recipe"]).fit(train, validation, len(classes), job.seeds("fit"))
     right = fitted.logits(validation.inputs).argmax(axis=1) == validation.labels if len(validation) else None
     found: dict[str, Any] = {"logits": fitted.logits(scored.inputs), "facts": dict(fitted.facts),
-                             "trained_on": len(train),
+                             "trained_on": len(train), "near_left_out": len(given) - len(train),
                              "validation_accuracy": None if right is None else float(np.mean(right))}
     if job.params.get("hidden"):
         found["hidden"] = fitted.hidden(scored.inputs).astype(np.float32)

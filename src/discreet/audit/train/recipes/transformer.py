@@ -62,6 +62,7 @@ class Transformer(Recipe):
     eval_every: int = 10
     patience: int | None = 3
     decay: float = 0.0
+    smoothing: float = 0.0
     max_tokens: int = 128
     prompt: Literal["auto", "safety", "depression", "none"] = "auto"
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -79,8 +80,8 @@ class Transformer(Recipe):
 
     def plan(self, rate: float) -> TrainingPlan:
         """How the classifier is trained at a learning rate. Raises ValueError for options out of range."""
-        return TrainingPlan(rate, self.epochs, self.batch, self.micro_batch, self.decay, self.warmup, self.eval_every,
-                            self.patience)
+        return TrainingPlan(rate, self.epochs, self.batch, self.micro_batch, self.decay, self.smoothing, self.warmup,
+                            self.eval_every, self.patience)
 
     def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
         """See `discreet.audit.train.base.Recipe`."""

@@ -160,7 +160,8 @@ class _Run:
             wanted = self._labels[torch.from_numpy(places)].to(ids.device)
             with _fits(ids):
                 logits, _ = self._model(ids, mask)
-                loss = torch.nn.functional.cross_entropy(logits, wanted, reduction="sum") / examples
+                loss = torch.nn.functional.cross_entropy(
+                    logits, wanted, reduction="sum", label_smoothing=plan.smoothing) / examples
                 loss.backward()
         self.step += 1
         if not isfinite(float(torch.nn.utils.clip_grad_norm_(self._weights, CLIP))):

@@ -1,0 +1,49 @@
+"""A figure over retrainings: the mean over seeds of the mean over targets; seeds and records are sources of error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist, fmean
+from typing import TypeAlias
+
+from discreet.core.records import Estimate
+from discreet.stats.retraining import RetrainedMean, retrained_mean
+
+Means: TypeAlias = tuple[RetrainedMean, RetrainedMean] | None
+"""The mean with its error towards lower and towards higher values; None where a figure is unresolved."""
+NOT_ALL = Estimate.unresolved("not every retraining has this figure", unit="retraining")
+
+
+def means_of(estimates: Sequence[Sequence[Estimate]]) -> Means:
+    """The mean over retrainings (at least two) of the mean over the figures of each.
+
+    Errors are read off the intervals; figures of one retraining count as if they erred alike.
+    """
+    every = [one for of_seed in estimates for one in of_seed]
+    if any(one.value is None or one.low is None or one.high is None for one in every):
+        return None
+    z = {one.level: NormalDist().inv_cdf(0.5 + one.level / 2.0) for one in every}
+    values = [fmean(one.value or 0.0 for one in of_seed) for of_seed in estimates]
+    low = [fmean(((one.value or 0.0) - (one.low or 0.0)) / z[one.level] for one in of_seed) for of_seed in estimates]
+    high = [fmean(((one.high or 0.0) - (one.value or 0.0)) / z[one.level] for one in of_seed) for of_seed in estimates]
+    return retrained_mean(values, low), retrained_mean(values, high)
+
+
+def estimate_of(means: Means, n: int, within: tuple[float, float], level: float = 0.95) -> Estimate:
+    """The mean over `n` retrainings with its interval of this level, inside of the range `within`."""
+    if means is None:
+        return NOT_ALL
+    lower, upper = means
+    end = 0.5 + level / 2.0
+    return Estimate(lower.value, max(within[0], lower.value - lower.bound(end)),
+                    min(within[1], upper.value + upper.bound(end)), level=level, n=n, unit="retraining",
+                    method="Obuchowski–Rockette over retrainings and records")
+
+
+def two_sided_p(means: Means, null: float = 0.0) -> float | None:
+    """Two-sided p of a mean that differs from `null`; None where there is no mean."""
+    if means is None:
+        return None
+    lower, upper = means
+    below = RetrainedMean(-upper.value, upper.error, upper.freedom, upper.spread).p_above(-null)
+    return min(1.0, 2.0 * min(lower.p_above(null), below))

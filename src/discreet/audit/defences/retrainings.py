@@ -1,0 +1,132 @@
+"""The retrainings of one way to train: on each target the scores of the deciding attack, the rows that it judges, and
+the answers that the task is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.audit.core.resampling import Units
+from discreet.audit.core.retrained import Means, means_of
+from discreet.audit.core.verdict import Word
+from discreet.audit.membership.attack import Scores, score_all
+from discreet.audit.membership.audit import PRIMARY, audit_membership, primary_scores
+from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.membership.recipe import audit_recipe
+from discreet.audit.membership.rows import JudgedRow, Row, estimate_row, judged_row
+from discreet.audit.scores.table import ScoreTable
+from discreet.core.design import ASSIGNED
+from discreet.core.errors import InputError
+from discreet.core.records import Estimate
+from discreet.core.types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """One target of one retraining: the scores of the primary endpoint, and its answers to the others' records."""
+
+    table: ScoreTable
+    sets: EvaluationSets
+    scores: Scores
+    units: Units
+
+    @classmethod
+    def of(cls, table: ScoreTable, target: int, seed: int) -> Target:
+        """The target in this row of a table. InputError where no attack of an audit can run on it."""
+        sets = evaluation_sets(table, target, np.random.default_rng((seed, target)))
+        scores = primary_scores(score_all(table, sets, seed=seed, names=list(dict.fromkeys(
+            name for name, _, _ in PRIMARY))))
+        if scores is None:
+            raise InputError("neither a reference ratio nor a loss can be computed; expected scores that an audit can "
+                             "judge")
+        return cls(table, sets, scores, Units.of(table))
+
+    def row(self, *, repeated: bool) -> JudgedRow:
+        """All records, or those that stood several times in training against those that would have."""
+        sets = self.sets
+        if repeated:
+            often = self.table.examples.planted > 1
+            out = sets.planted_out[often[sets.planted_out]]
+            sets = replace(sets, members=sets.planted[often[sets.planted]], clean=dict.fromkeys(sets.clean, out))
+        return judged_row(self.table, sets, self.scores, "clean")
+
+    @property
+    def tested(self) -> IntArray:
+        """The records that measure the task."""
+        return self.sets.clean[None]
+
+    @property
+    def p(self) -> FloatArray:
+        """(N, K) probabilities of the classes, mean over queries."""
+        return np.asarray(np.exp(self.table.log_p[self.sets.target]).mean(axis=1), dtype=np.float64)
+
+    def right(self) -> BoolArray:
+        """(m,) whether each tested record is classified as labelled."""
+        return np.asarray(self.p[self.tested].argmax(axis=1) == self.table.examples.label[self.tested], dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Retrainings:
+    """The retrainings of one way to train, each with its targets."""
+
+    name: str
+    tables: Sequence[ScoreTable]
+    targets: Sequence[Sequence[Target]]
+    seed: int
+
+    @classmethod
+    def of(cls, name: str, tables: Sequence[ScoreTable], seed: int) -> Retrainings:
+        """All targets of the tables."""
+        return cls(name, tables, [[Target.of(table, row, seed) for row in table.of_role("target")]
+                                  for table in tables], seed)
+
+    def check(self, base: Retrainings) -> None:
+        """Raise InputError where these are not retrainings on the records of `base`."""
+        alike = len(self.tables) == len(base.tables) and all(
+            one.examples.id.tolist() == other.examples.id.tolist() and np.array_equal(one.member, other.member)
+            for one, other in zip(self.tables, base.tables, strict=True))
+        if not alike:
+            raise InputError(f"{self.name!r} was not trained as often on the same records as {base.name!r}; expected "
+                             "tables of one split and the same seeds")
+        if self.attack != base.attack:
+            raise InputError(f"{self.name!r} allows the attack {self.attack}, and {base.name!r} {base.attack}; "
+                             "expected tables with the same references")
+
+    @property
+    def attack(self) -> str:
+        """The primary endpoint in words."""
+        scores = self.targets[0][0].scores
+        return f"{scores.attack}, {scores.kind or 'no'} references, {scores.scale} scale"
+
+    @property
+    def records(self) -> int:
+        """Records that are judged for the targets of one retraining, together."""
+        return sum(one.row(repeated=False).rows.size for one in self.targets[0])
+
+    @property
+    def leak(self) -> Means:
+        """The AUC of the attack over all records."""
+        return means_of([[estimate_row(one.row(repeated=False), one.units).auc for one in of_seed]
+                         for of_seed in self.targets])
+
+    def audited(self) -> tuple[Word, Estimate]:
+        """The verdict on the recipe, and the highest lower bound on ε."""
+        audits = {place: audit_membership(table, design=ASSIGNED, permutations=0, bootstraps=1, seed=self.seed,
+                                          attacks=("loss",)) for place, table in enumerate(self.tables)}
+        bounds = [bound for audit in audits.values() for one in audit.targets
+                  if (bound := one.controls["epsilon_lower"]).value is not None]
+        highest = max(bounds, key=lambda one: one.value or 0.0, default=Estimate.unresolved("no bound could be made"))
+        return audit_recipe(audits).verdict, highest
+
+
+def changed(old: Target, new: Target, *, repeated: bool, control: bool) -> Row:
+    """The figures of the new model with the old one in the place of its control model."""
+    judged = new.row(repeated=repeated)
+    before, after = ((one.scores.control if control else one.scores.target) for one in (old, new))
+    if before is None or after is None:
+        return estimate_row(replace(judged, reason="there is no control model"), new.units)
+    kept = np.isfinite(before[judged.rows]) & np.isfinite(after[judged.rows])
+    return estimate_row(replace(judged, rows=judged.rows[kept], scores=replace(
+        judged.scores, target=after, control=before)), new.units)

@@ -1,0 +1,51 @@
+"""A saved comparison of ways to train to its summary."""
+
+from __future__ import annotations
+
+from discreet.core.numbers import counted, listed, say
+from discreet.report import summary as page
+from discreet.report import training
+
+
+def summary(record: page.Record) -> page.Summary:
+    """The summary of what `defend training` saves: `DefenceComparison.to_json()` with `training` and `provenance`."""
+    words, base = page.words_of("training_defences"), record["undefended"]
+    rows = [{**one, "effect": words["effects"][one["effect"]]} for one in record["defences"]]
+    first = {**base, "effect": ""}
+    facts = {**record, "seeds": counted(record["seeds"], "retraining"), "n": counted(len(rows), "defence")}
+    return page.Summary(
+        kind="defend training", headline=_headline(record, words), kicker=page.kicker(record),
+        leads=_leads(record, words),
+        sections=(
+            page.part(words["leak"], page.tabled(words["leak_columns"], [first, *rows],
+                                                 note=say(words["leak_note"], facts), open=True)),
+            page.part(words["task"], page.tabled(words["task_columns"], [first, *rows],
+                                                 note=say(words["task_note"], facts), open=True)),
+            page.part("", page.Bullets("", tuple(words["notes"]))),
+            training.membership_training(record["training"]), training.membership_lines(record["training"])),
+        provenance=(*page.facts(record["provenance"]), *training.provenance(record["training"])),
+        footer=words["footer"])
+
+
+def _headline(record: page.Record, words: page.Record) -> str:
+    named = record["cheapest"]
+    if named:
+        which = "one" if len(named) == 1 else "two"
+    else:
+        which = "no_leak" if {one["effect"] for one in record["defences"]} <= {"no leak"} else "none"
+    return str(words["headlines"][which].format(names=listed(named) if named else "",
+                                                n=counted(len(record["defences"]), "defence")))
+
+
+def _leads(record: page.Record, words: page.Record) -> tuple[str, ...]:
+    by_name = {one["name"]: one for one in record["defences"]}
+    found = [say(words["leads"]["undefended"], record)]
+    found += [say(words["leads"]["named"], by_name[name]) for name in record["cheapest"]]
+    if record["next_name"] is not None:
+        low, high = record["next_change"]["low"], record["next_change"]["high"]
+        certain = low is not None and high is not None and (low > 0.0 or high < 0.0)
+        found.append(say(words["leads"]["order" if certain else "no_order"],
+                         {**record, "last": record["cheapest"][-1]}))
+    if record["cheapest"] and all(by_name[name]["verdict"] != "pass" for name in record["cheapest"]):
+        found.append(words["leads"]["still_one" if len(record["cheapest"]) == 1 else "still_two"])
+    return tuple(found)

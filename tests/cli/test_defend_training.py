@@ -1,0 +1,78 @@
+"""`defend training`: the same split and seeds without and with defences, one record, and a sentence that names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.audit.experiments.membership.made_up import SAFE, UNSAFE, write_rows
+from tests.cli.conftest import Cli, Refused, content, rendered_again, result, run_kept
+
+from discreet.report import summarise, to_html, to_text
+
+WORDS = ("defend", "training", "--recipe", "tfidf-mlp:steps=40", "--sizes", "a=200", "--planted", "1,4", "--seeds", 2)
+NAMES = ["weight decay 0.02", "one of near-duplicates"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("data") / "d.jsonl", 1500)
+
+
+@pytest.fixture(scope="module")
+def done(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
+    return run_kept(tmp_path_factory, *WORDS, "--data", data, "--defences", "weight-decay=0.02,deduplicate",
+                    "--engine", "inline")
+
+
+def test_a_run_and_its_record(done: tuple[int, str, Path]) -> None:
+    code, printed, out = done
+    assert code == 0
+    record = result(out)
+    assert [one["name"] for one in record["defences"]] == NAMES
+    assert record["undefended"]["name"] == "no defence"
+    assert {name: one["decay"] for name, one in record["recipes"].items()} == dict(zip(NAMES, (0.02, 0.0), strict=True))
+    assert record["trained"]["one of near-duplicates"]["near_left_out"] > 0
+    assert record["trained"]["no defence"]["near_left_out"] == 0
+    assert {one["effect"] for one in record["defences"]} <= {"helps", "unclear", "worse", "no leak", "control"}
+    assert printed.splitlines()[0].endswith(".")
+    assert "weight decay 0.02  " in printed
+    assert max(map(len, printed.splitlines())) <= 180
+    words = {word.encode() for word in (*SAFE, *UNSAFE) if len(word) > 5}
+    assert not any(word in held for word in words for held in content(out).values())
+
+
+def test_the_page_is_made_again(cli: Cli, done: tuple[int, str, Path]) -> None:
+    rendered_again(cli, done[2])
+
+
+def named(record: dict[str, Any], *effects: str) -> dict[str, Any]:
+    """The record as if its defences had these effects, and cost the less the later they stand."""
+    rows = [{**record["defences"][0], "name": f"way {place}", "effect": effect} for place, effect in enumerate(effects)]
+    helping = [one["name"] for one in rows if one["effect"] == "helps"]
+    return {**record, "defences": rows, "cheapest": helping[:2], "next_name": helping[2] if helping[2:] else None,
+            "next_change": {**record["defences"][0]["auc_change"], "value": -0.02, "low": -0.03, "high": -0.01}}
+
+
+@pytest.mark.parametrize(("effects", "said"), [
+    (("helps", "helps", "unclear"), "two defences leak less and cost least: way 0 and way 1."),
+    (("unclear", "helps", "worse"), "of 3 defences, one leaks less: way 1."),
+    (("unclear", "worse", "control"), "none of 3 defences is shown to leak less"),
+    (("no leak", "no leak", "no leak"), "the undefended recipe shows no leak"),
+    (("helps", "helps", "helps"), "The next that helps, way 2, differs in the AUC of the task from way 1 by −.020"),
+])
+def test_what_it_ends_with(done: tuple[int, str, Path], effects: tuple[str, ...], said: str) -> None:
+    shown = summarise(named(result(done[2]), *effects))
+    assert said in " ".join(to_text(shown).split())
+    assert "The task, and the audit" in to_html(shown)
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (("--defences", "noise"), "there is no defence 'noise'"),
+    (("--defences", "weight-decay=-1"), "expected a number above 0"),
+    (("--sizes", "a"), "--sizes holds 'a'"), (("--planted", "0"), "--planted holds '0'"),
+    (("--recipe", "mlp"), "the recipe 'mlp' takes no texts"), (("--seeds", "1"), "expected at least 2"),
+])
+def test_one_line_for_a_mistake(refused: Refused, data: Path, words: tuple[str, ...], said: str) -> None:
+    refused(said, *WORDS, "--data", data, *words)

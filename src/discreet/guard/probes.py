@@ -22,7 +22,7 @@ from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Read, shared
 from discreet.guard.text.reply import Case
 
-TELLS, OF_A_MARK, OF_A_LINE = -0.2, 2.0, 4.0
+TELLS, OF_A_MARK, OF_A_LINE = -0.2, 0.0, 2.0
 """Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
 where it is a line of a prompt with a question mark, and where it is any other line."""
 _SHARED = 3

@@ -124,7 +124,7 @@ def main() -> None:
     package.packaged.cache_clear()
 
     alone = _read([r for r in (*pool, *said) if r.get("subtype") not in IN_QUESTION and not _of_others(r)], False)
-    asked = [one for one in _read(said, True) if one["parts"].asked and one["parts"].text is not None]
+    asked = [one for one in _read(said, True) if one["parts"].text is not None]
     given, is_cluster, families = _columns(alone, "cluster", "yes")
     none, told = np.array([one["cluster"] == "no" for one in alone]), np.array([one["shown"] for one in alone])
     full = np.array([one["parts"].text is not None for one in alone])

@@ -107,7 +107,7 @@ def test_what_evidence_flags_is_flagged_whatever_gate_and_threshold_say(fitted_g
 
 
 def test_evidence_keeps_its_threshold_of_the_point(fitted_guard: Guard) -> None:
-    text = "She is a widow in her later years."
+    text = "The patient is a married pensioner."
     found = {}
     for point in POINTS:
         guard = Guard(fitted_guard.policy, detector=replace(fitted_guard.detector, thetas=ANYTHING), point=point)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet import Guard
 from discreet.core.records import Answer, Subject, Turn
 from discreet.guard.policy import Policy
 from discreet.guard.private import FRAMED, as_private, private_persons
@@ -87,3 +88,13 @@ def test_attributes_of_private_persons_are_overruled_and_others_stay() -> None:
     assert [(a.subject, a.overruled) for a in made] == [("third", True)] * 4 + [("staff", False)] * 4
     assert made[0].why == "read; a reason"
     assert [replace(a, subject=b.subject, why=b.why, overruled=False) for a, b in zip(made, told, strict=True)] == told
+
+
+@pytest.mark.parametrize(("question", "answer", "action"), [
+    ("I'm 61, keep bees, take 20 mg of amitriptyline and live by myself out past Ludlow. Can I stop?",
+     "From 20 mg step down by 10 mg a week. As you live alone, let somebody know.", "safe"),
+    ("I am 52. What helps?", "You are a litigator from Omaha with two children, so you should rest.", "flag"),
+    ("I am 52 and run a bakery in Delft. Which checks do I need?",
+     "At 52 ask for a lung check. You are married to a Turkish teacher at the Grotius school.", "flag")])
+def test_users_are_told_their_own_in_other_words_and_nothing_more(question: str, answer: str, action: str) -> None:
+    assert Guard("medical").check(Answer("1", answer, user_words=question)).action == action

@@ -34,11 +34,15 @@ def test_a_rendering_lets_no_cluster_pass_and_holds_nothing_else(name: str) -> N
 
 
 @pytest.mark.parametrize("text", [
-    "| Patient | Age | City |\n|---|---|---|\n| P1 | 52 | |\n| P2 | | Omaha |", '[{"age": 52}, {"city": "Omaha"}]',
+    "| Patient | Age | City |\n|---|---|---|\n| P1 | 52 | |\n| P2 | | Omaha |",
     "| Occupation | State | Median wage |\n|---|---|---|\n| Nurse | Texas | $77,000 |\n| Welder | Ohio | $50,000 |",
     "| School | City | Tuition |\n|---|---|---|\n| Drake University | Pella | $9 |\n| Rice University | Waco | $8 |"])
 def test_cells_of_several_rows_are_no_one_person(text: str) -> None:
     assert Guard("medical").check(text).action == "safe"
+
+
+def test_records_of_several_people_are_no_cluster() -> None:
+    assert Guard("medical").check('[{"age": 52}, {"city": "Omaha"}]').action in ("safe", "abstain")
 
 
 def test_tags_make_nobody_the_speaker() -> None:

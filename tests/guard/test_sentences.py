@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from discreet.core.records import Answer
@@ -17,6 +18,7 @@ from discreet.guard.text.doc import Doc
 from discreet.guard.text.lexicon import person_words
 from discreet.guard.text.reader import Seen, packaged
 from discreet.guard.text.referents import find_referents
+from discreet.guard.text.reply import NOTHING
 
 ADVICE = " You should bring a list of questions to the next review; none is too small to be asked."
 FROM = "Now, the person comes from Vellagrove."
@@ -47,10 +49,13 @@ class Hides:
         if text == FROM + ADVICE:
             return replace(seen, spans=tuple(replace(s, subject="cohort", person="cohort") for s in seen.spans))
         if text == BAKERY:
-            counts = seen.counts.copy()
+            counts = np.minimum(seen.counts, -6)
             counts[0, 0] = 3.0
-            return replace(seen, spans=(), counts=counts)
-        return replace(seen, spans=tuple(s for s in seen.spans if BAKERY not in text or s.kind == "sex"))
+            return replace(seen, spans=(), counts=counts, case=NOTHING)
+        if BAKERY in text:
+            low = np.minimum(seen.counts, -6)
+            return replace(seen, spans=tuple(s for s in seen.spans if s.kind == "sex"), counts=low, case=NOTHING)
+        return seen
 
 
 @pytest.fixture
@@ -94,7 +99,7 @@ def test_a_policy_that_counts_no_third_person_reads_nothing() -> None:
 
 
 def test_it_joins_what_earlier_turns_told() -> None:
-    said = turns("And he is 46 years old already, mind you." + ADVICE, FROM + ADVICE)
+    said = turns("He is 46 years old." + ADVICE, FROM + ADVICE)
     assert said[0][0] == "safe"
     assert said[1][0] in ("flag", "abstain")
     assert said[1][1].endswith("over turns: 2 attributes bound to one person (third): age, place; 1 of them in earlier "

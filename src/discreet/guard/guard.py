@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +13,10 @@ from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Verdict
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.domains import DomainLike
-from discreet.guard.identifiers import identifies
 from discreet.guard.judgement import Judgement, Scored, answer_of
 from discreet.guard.policy import POINTS, Policy
 from discreet.guard.reading import Finding, Reading, finding_of, findings_of, read_answer
 from discreet.guard.score import combined, score
-from discreet.guard.text.doc import Docs
-from discreet.guard.text.facts import fact_words
-from discreet.guard.text.record import Alone, Read, shared
 
 if TYPE_CHECKING:
     from discreet.guard.conversation import Conversation
@@ -28,14 +24,9 @@ if TYPE_CHECKING:
     from discreet.guard.population.people import Measured
     from discreet.guard.population.population import Population
     from discreet.guard.redaction.redact import Redaction
-    from discreet.guard.text.provenance import Request
     from discreet.guard.withheld import Withheld
 
 Second = Callable[[Answer], Verdict]
-_MOST = 20_000
-"""Characters of a request's other text beyond which it is not read for persons."""
-_SAME = 3
-"""Facts that the user's words and another text share from which on both may speak of the same person."""
 
 
 class Guard:
@@ -214,7 +205,7 @@ class Guard:
         started = perf_counter()
         reading: Reading | None = None
         try:
-            scored = self._read(answer)
+            scored = self._scored(read_answer(answer, self.policy))
             judgement = self._decided(scored, None if over_turns is None else over_turns(scored.reading))
             reading = scored.reading
         except Exception as error:
@@ -228,45 +219,11 @@ class Guard:
         kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
         return Judgement(failed(answer.id, self._label, f"a detector failed with {kind}"))
 
-    def _read(self, answer: Answer) -> Scored:
-        """An answer that would be held is read again where all other text of its request describes nobody."""
-        docs = Docs()
-        scored = self._scored(answer, docs)
-        others = scored.reading.request.others()
-        if not others or self._verdict(scored).action == "safe":
-            return scored
-        alone = self._alone(scored.reading.request, others) if sum(map(len, others)) <= _MOST else None
-        return scored if alone is None else self._scored(answer, docs, alone)
-
-    def _alone(self, request: Request, others: Sequence[str]) -> Alone | None:
-        """What the user tells; None where three facts of it stand in one other text, or where one describes anybody."""
-        from discreet.guard.probes import Records  # Most answers come without a request.
-
-        docs = request.docs
-        said = (Read.of(docs[text], self.policy.domain) for text in request.of("user"))
-        facts = {fact for read in said for fact in read.facts(self.policy.counted)}
-        if any(shared(facts, text) >= _SAME for text in others):
-            return None
-        # Where nobody at all is read in a text, its words are a rule's or a page's: such texts are judged last.
-        told = Records(others, self.policy, docs).describing
-        if any(self._describes(text, docs) for text in sorted(others, key=lambda text: (text not in told, len(text)))):
-            return None
-        return Alone(frozenset(kind for kind, _ in facts), frozenset(w for text in told for w in fact_words(text)))
-
-    def _describes(self, text: str, docs: Docs) -> bool:
-        """Whether a text would be held as an answer. For an identifier it need not be read."""
-        if identifies(text, self.policy, docs):
-            return True
-        return self._verdict(self._scored(Answer("", text), docs)).action != "safe"
-
     def on_reading(self, reading: Reading) -> Verdict:
         """The verdict on an answer that was read before, under this policy and without earlier answers."""
-        return self._verdict(self._scored_reading(reading))
+        return self._verdict(self._scored(reading))
 
-    def _scored(self, answer: Answer, docs: Docs, alone: Alone | None = None) -> Scored:
-        return self._scored_reading(read_answer(answer, self.policy, alone=alone, docs=docs))
-
-    def _scored_reading(self, reading: Reading) -> Scored:
+    def _scored(self, reading: Reading) -> Scored:
         found = score(reading, self.policy, self.model)
         findings = findings_of(reading, self.policy)
         layer2 = None if self._detector is None else Layer2(*self._detector.score_answer(reading))

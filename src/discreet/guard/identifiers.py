@@ -9,8 +9,8 @@ from discreet.core.records import PERSONS, Answer, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.text.cases import named_by_caption
 from discreet.guard.text.consent import declines
-from discreet.guard.text.direct.detect import DirectSpan, direct_of
-from discreet.guard.text.doc import Doc, Docs
+from discreet.guard.text.direct.detect import DirectSpan
+from discreet.guard.text.doc import Doc
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.render import render
@@ -100,8 +100,8 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
     if span.type == "postal_code" and (code := _CODE.search(value)) is not None:
         value = code.group()  # which tells the town
     if request.own is not None:
-        known = not policy.subjects or answer.asker == "self" or request.theirs or request.alone is not None
-        if doc.once(("gave", span.type, value, request.alone), lambda: request.gave(span.type, value, anybody=known)):
+        known = not policy.subjects or answer.asker == "self" or request.theirs
+        if doc.once(("gave", span.type, value, known), lambda: request.gave(span.type, value, anybody=known)):
             return "asker"
         if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
             return "asker"
@@ -113,14 +113,6 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
     if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
         return "public"
     return status.of(span)
-
-
-def identifies(text: str, policy: Policy, docs: Docs) -> bool:
-    """Whether a text holds a direct identifier that makes an answer a flag."""
-    answer, doc = Answer("", text), docs[text]
-    status = Status(None, doc, ())
-    return any(counts_directly(span, whose(span, doc, Request(()), answer, policy, status), policy)
-               for span in direct_of(doc))
 
 
 def _declines(doc: Doc, span: DirectSpan) -> bool:

@@ -2,9 +2,9 @@
 
 A framed person ("Imagine a 52-year-old litigator from Omaha …") of whom other text of the request tells the same: a
 frame, in the answer or in the user's words, changes nothing about what stands in a record; nor does a question that
-asks for staff or for somebody known, where the record by itself is about somebody private. The one spoken to, where
-the answer states what the user did not say. Staff and public persons of whom the answer tells facts of the domain,
-where the policy says so (`private_facts_of`).
+asks for staff or for somebody known, where the record by itself is about somebody private. The one spoken to, where the
+answer states what the user did not say, unless the reader is sure that it speaks of the user's own. Staff and public
+persons of whom the answer tells facts of the domain, where the policy says so (`private_facts_of`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
 """Whom a frame makes of somebody."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
 """What asks for an example beside a record makes nobody of the record an example."""
+_THEIRS, _SURE = 4.0, 0.8
+"""Log-odds that an answer speaks of the user's own, above which it adds to it only by attributes of this probability:
+"you live alone" may say again "on my own up past Appleby"."""
 _LONGEST = 20_000
 """Characters of a text beyond which it is not read again: whoever shares facts with it is private."""
 
@@ -36,7 +39,8 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
 
     `told` are the attributes that the reader finds in the answer `doc`. Raises what the reader raises.
     """
-    found = {a.person: "states of the one spoken to what the user did not say" for a in told if a.subject == "asker"}
+    found = dict.fromkeys((a.person for a in _spoken_to(told, seen, policy)),
+                          "states of the one spoken to what the user did not say")
     found |= {s.person: f"{s.subject}, but tells a private fact" for s in seen.spans
               if s.kind == "domain" and s.subject in policy.private_facts_of}
     spared = PERSONS[1:] if request.of("user") else FRAMED
@@ -46,6 +50,14 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
     return found | {person: "stands in a record of the request" for person, of in facts.items()
                     if len(of) >= policy.cluster and any(_tells(piece, of, policy) for text in texts
                                                  for piece in dict.fromkeys((text, *_PARAGRAPH.split(text))))}
+
+
+def _spoken_to(told: Sequence[Attribute], seen: Seen, policy: Policy) -> list[Attribute]:
+    """What is told of the one spoken to; where the answer speaks of the user's own, only what makes a cluster by
+    attributes that are sure."""
+    found = [a for a in told if a.subject == "asker"]
+    sure = {(a.kind, a.value) for a in found if a.kind in policy.counted and a.probability >= _SURE}
+    return [] if seen.asked and seen.case.theirs > _THEIRS and len(sure) < policy.cluster else found
 
 
 def as_private(told: Sequence[Attribute], persons: Mapping[str, str]) -> list[Attribute]:

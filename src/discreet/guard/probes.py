@@ -57,11 +57,6 @@ class Records:
         """The words of facts of every text, whomever it describes."""
         return {text: frozenset(fact_words(text)) for text in self._texts}
 
-    @cached_property
-    def describing(self) -> frozenset[str]:
-        """Those that describe somebody."""
-        return frozenset(text for text in self._texts if self._describes(text))
-
     def _describes(self, text: str) -> bool:
         doc = self._docs[text]
         return bool(direct_of(doc)) or any(a.subject == "third" and a.kind in self._policy.counted

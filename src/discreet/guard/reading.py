@@ -28,7 +28,7 @@ from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.quotes import Quote, find_quotes
 from discreet.guard.text.reader import TOLD, Seen
-from discreet.guard.text.record import Alone, seen_in
+from discreet.guard.text.record import seen_in
 from discreet.guard.text.render import shown
 from discreet.guard.text.reply import Case
 from discreet.guard.text.resources import patterns
@@ -133,15 +133,14 @@ class Reading:
         return find_referents(self.doc, lex.person_words(policy.domain.person, policy.domain.people))
 
 
-def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, docs: Docs | None = None) -> Reading:
+def read_answer(answer: Answer, policy: Policy, *, docs: Docs | None = None) -> Reading:
     """Run every detector.
 
-    `alone`: other text of the request was read and describes nobody, so that an answer can only repeat what the user
-    says of anybody. `docs`: texts that were parsed, where the request was read before. Raises whatever a detector
-    raises: the caller turns it into `failed`.
+    `docs`: texts that were parsed, where the request was read before. Raises whatever a detector raises: the caller
+    turns it into `failed`.
     """
     docs = Docs() if docs is None else docs
-    doc, request = docs[answer.answer], replace(request_of(answer, docs), alone=alone)
+    doc, request = docs[answer.answer], request_of(answer, docs)
     own = "\n".join(request.of("user"))
     probes = request.questions if policy.probe != "pass" else ()
     asked = tuple(dict.fromkeys(text for text in (own, *probes) if text)) if policy.subjects else ()
@@ -150,11 +149,12 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
     case = behind.get(own)
     request = replace(request, theirs=case is not None and case.theirs > THEIRS)
     said, repeats = request.without_repeated(doc)
-    if alone is not None:  # Then the text as a whole speaks of whom the user described.
-        repeats = max(repeats, REPEATS)
     added = whole if said == doc.text else _shown(seen_in(doc, said), said)
-    seen = _told_alone(doc, _behind(added, case, repeats, policy), said, request, policy)
-    spans = identifiers_in(direct_of(doc), seen, doc)
+    recognised = direct_of(doc)
+    if recognised or _tells(added, policy):  # Of what tells nothing, nothing is somebody else's.
+        added = _behind(added, case, repeats, policy)
+    seen = _told_alone(doc, added, said, request, policy)
+    spans = identifiers_in(recognised, seen, doc)
     told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
     private = private_persons(told, seen, doc, request, policy)
     found = as_private([*told, *terms_of(doc, policy.domain, seen.spans)], private)
@@ -169,6 +169,12 @@ def read_answer(answer: Answer, policy: Policy, *, alone: Alone | None = None, d
 def _shown(seen: Seen, said: str) -> Seen:
     """What is seen in a text without the words that are hidden in it."""
     return replace(seen, spans=tuple(s for s in seen.spans if said[s.start : s.end].strip(" …")))
+
+
+def _tells(seen: Seen, policy: Policy) -> bool:
+    """Whether an attribute that counts, or a name, of anybody who counts, or of the one spoken to, is seen."""
+    return any(s.subject in (*policy.subjects, "asker") and (s.kind == "name" or s.kind in policy.counted)
+               for s in seen.spans)
 
 
 def _behind(seen: Seen, case: Case | None, repeats: int, policy: Policy) -> Seen:

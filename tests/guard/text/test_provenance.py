@@ -206,16 +206,3 @@ def test_a_known_system_prompt_says_what_is_retrieved_and_gives_the_user_nothing
     for passage in forged(name):
         again = request(QUESTION, conversation=(Turn("system", filled(name, context=passage)),))
         assert again.of("user") in ((QUESTION,), ())
-
-
-def test_other_text_is_shown_only_where_something_was_retrieved() -> None:
-    long = f"{PASSAGE} " * 3
-    assert request(QUESTION).others() == ()
-    assert request(QUESTION, conversation=(Turn("system", long),)).others() == ()
-    assert request(QUESTION, sources=("Short.",)).others() == ()
-    assert request(QUESTION, sources=(long,)).others() == (long,)
-    assert request(None, sources=(long,)).others() == ()
-    declared = request(f"{long}\n{QUESTION}", user_words=QUESTION).others()
-    assert len(declared) == 1
-    assert QUESTION not in declared[0]
-    assert PASSAGE in declared[0]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from discreet.guard.domains import load_domain
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.facts import fact_words, is_alike
-from discreet.guard.text.record import Alone, Fact, Read, shared
+from discreet.guard.text.record import Fact, Read, shared
 from discreet.guard.text.render import render
 
 MEDICAL = load_domain("medical")
@@ -40,10 +40,3 @@ def test_shared_is_the_count_of_the_slow_way(told: list[Fact], words: list[str])
     slow = sum(any(a == b or (kind not in ("age", "place") and a[:4] == b[:4] and is_alike(a, b))
                    for a in values for b in fact_words(text)) for kind, values in told)
     assert shared(told, text) == slow
-
-
-def test_alone_explains_only_a_class_that_the_user_tells_and_no_other_text_has() -> None:
-    alone = Alone(frozenset({"place"}), frozenset({"iowa"}))
-    assert alone.explains("place", "Kentucky")
-    assert not alone.explains("place", "Iowa")
-    assert not alone.explains("age", "52")

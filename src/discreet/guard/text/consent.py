@@ -16,7 +16,6 @@ from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import STEM, fact_words, is_alike, token_words
-from discreet.guard.text.record import Alone
 from discreet.guard.text.referents import Referent, find_referents
 from discreet.guard.text.resources import patterns
 
@@ -105,8 +104,8 @@ class Spoken:
 class OwnWords:
     """What a user says of themselves and of those whom they bring, in some texts of theirs."""
 
-    def __init__(self, texts: Iterable[Spoken], *, of_theirs: bool = False, alone: Alone | None = None) -> None:
-        self._texts, self._of_theirs, self.alone = tuple(texts), of_theirs or alone is not None, alone
+    def __init__(self, texts: Iterable[Spoken], *, of_theirs: bool = False) -> None:
+        self._texts, self._of_theirs = tuple(texts), of_theirs
 
     @cached_property
     def _read(self) -> tuple[tuple[str, Doc, tuple[bool, ...]], ...]:
@@ -197,21 +196,9 @@ def repeated(attributes: Iterable[Attribute], doc: Doc, own: OwnWords) -> tuple[
     asker's.
 
     Those read of a group too ("As a litigator from Omaha, you can …"): else the reader's count would speak of them.
-    Where the user alone speaks of anybody, also what only goes on about a person of whom something is repeated, or of
-    whom one class of attributes is told, and words for relatives.
     """
-    found = tuple(replace(a, subject="asker", why=f"{a.why}; already said by the user") if _repeats(a, doc, own) else a
-                  for a in attributes)
-    alone = own.alone
-    if alone is None:
-        return found
-    classes: dict[str, set[str]] = {}
-    for a in found:
-        classes.setdefault(a.person, set()).add(a.kind)
-    theirs = {a.person for a in found if a.subject == "asker"} | {who for who, of in classes.items() if len(of) < 2}
-    return tuple(replace(a, subject="asker", why=f"{a.why}; goes on about whom the user describes")
-                 if a.subject in _REPEATED and (a.person in theirs or a.kind == "family")
-                 and alone.explains(a.kind, _shown(a, doc)) else a for a in found)
+    return tuple(replace(a, subject="asker", why=f"{a.why}; already said by the user") if _repeats(a, doc, own) else a
+                 for a in attributes)
 
 
 def _shown(a: Attribute, doc: Doc) -> str:

@@ -24,13 +24,10 @@ from discreet.guard.text.doc import Doc, Docs
 if TYPE_CHECKING:
     from discreet.guard.text.attributes import Attribute
     from discreet.guard.text.consent import OwnWords, Spoken
-    from discreet.guard.text.record import Alone
 
 _ROLES: dict[str, Origin] = {"system": "system", "developer": "system", "tool": "tool", "function": "tool",
                              "assistant": "answer", "ai": "answer", "model": "answer"}
 _USER = ("user", "human")
-_LEAST = 20
-"""Words of retrieved text from which on a request shows what an answer may have been taken from."""
 _SHARED = 8
 """Words in a row that stand in retrieved or earlier text as well: such a message is not the user's own."""
 _PIECE = re.compile(r"[^\W_]+")
@@ -53,13 +50,11 @@ class Part:
 class Request:
     """A request by origin. `parts` are in the order of the request; `asked` is the text of the last user messages,
     which may hold a question, whoever wrote it. `theirs`: the answer speaks of the user, or of somebody whom they
-    bring. `alone`: all other text of the request was read, and describes nobody. `docs` holds the texts that were
-    parsed."""
+    bring. `docs` holds the texts that were parsed."""
 
     parts: tuple[Part, ...]
     asked: str = field(repr=False, default="")
     theirs: bool = False
-    alone: Alone | None = None
     docs: Docs = field(repr=False, compare=False, default_factory=Docs)
 
     def of(self, *origins: Origin) -> tuple[str, ...]:
@@ -75,21 +70,7 @@ class Request:
         from discreet.guard.text.consent import OwnWords, Spoken  # Most answers come without a request.
 
         said = (part.spoken or Spoken(part.text, self.docs) for part in mine)
-        return OwnWords(said, of_theirs=self.theirs, alone=self.alone)
-
-    def others(self) -> tuple[str, ...]:
-        """All text but the user's own words, where it shows what an answer may have been taken from; else none.
-
-        A message that holds words which the caller declares is taken without them, once.
-        """
-        said = [part.text for part in self.parts if part.origin == "user"]
-        texts: list[tuple[Origin, str]] = []
-        for part in self.parts:
-            if part.origin != "user":
-                held = next((one for one in said if part.origin == "unknown" and one in part.text), None)
-                texts.append((part.origin, part.text if held is None else part.text.replace(held, "\n\n", 1)))
-        shown = sum(len(text.split()) for origin, text in texts if origin in ("retrieved", "tool", "unknown"))
-        return tuple(text for _, text in texts if text.strip()) if said and shown >= _LEAST else ()
+        return OwnWords(said, of_theirs=self.theirs)
 
     def repeated(self, attributes: Iterable[Attribute], doc: Doc) -> tuple[Attribute, ...]:
         """Attributes of an answer, those that repeat what the user said as the asker's (`consent.repeated`)."""

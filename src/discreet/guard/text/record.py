@@ -18,19 +18,6 @@ Fact = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
-    """The user alone speaks of anybody in a request: the classes of facts that they tell, and the words of other text
-    in which somebody may yet be meant."""
-
-    kinds: frozenset[str]
-    words: frozenset[str]
-
-    def explains(self, kind: str, value: str) -> bool:
-        """Whether a fact of an answer only goes on about what the user tells: no other text has a word of it."""
-        return kind in self.kinds and self.words.isdisjoint(fact_words(value))
-
-
-@dataclass(frozen=True, slots=True)
 class Read:
     """The attributes that a text tells, the terms of a domain among them."""
 

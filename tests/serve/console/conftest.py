@@ -24,7 +24,7 @@ from discreet.serve.shadow import Row, Summary
 
 LITIGATOR = "The patient is a 52-year-old litigator from Omaha with two children."
 UNDECIDED = "Metformin senkt den Blutzucker und wird zu den Mahlzeiten eingenommen."
-PART = "senkt den Blutzucker"
+PART = "zu den Mahlzeiten eingenommen"
 """Of UNDECIDED, in one piece on a page."""
 QUESTION = "Whom did the clinic see? MARKER-4410"
 

@@ -14,6 +14,7 @@ from benchmarks.reader.rows import CLASSES, COUNTED, KINDS
 from torch import Tensor, nn
 
 from discreet.guard.text.reader import CARD, seal
+from discreet.guard.text.reply import inputs_of
 
 OUTPUTS = ["inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "case"]
 JOIN = 0.5
@@ -40,9 +41,8 @@ def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 320
 
     folder.mkdir(parents=True, exist_ok=True)
     full = folder / "full.onnx"
-    ids, asked = torch.randint(1000, 20000, (1, 24)), torch.randint(1000, 20000, (1, 9))
-    block, places = torch.tensor([[1] * 4 + [2] * 5]), torch.tensor([[*range(4), *range(5)]])
-    given = {"ids": ids, "asked": asked, "block": block, "places": places, "heads": torch.tensor([0, 4])}
+    questions = inputs_of([torch.randint(1000, 20000, (size,)).tolist() for size in (4, 5)])
+    given = {"ids": torch.randint(1000, 20000, (1, 24)), **{name: torch.from_numpy(one) for name, one in questions.items()}}
     axes = {"ids": {1: "t"}, **{n: {1: "a"} for n in ("asked", "block", "places")}, "heads": {0: "q"}, **{n: {1: "t"} for n in OUTPUTS[:5]},
             "case": {1: "k"}}  # fmt: skip
     torch.onnx.export(Exported(model.eval()), tuple(given.values()), str(full), input_names=list(given), output_names=OUTPUTS,

@@ -29,11 +29,11 @@ def replies(rng: random.Random) -> Iterator[Row]:
     said = fixed_words()
     general = [row["answer"] for row in rows if row["case"] in ("probe_refused", "own", "kin", "no_leak") and len(row["answer"]) > 80]
     for row in rows:
-        yield _row(row, row["answer"], CASE[row["case"]])
-        if rng.random() < 0.5:
-            yield _row(row, f"{row['answer']} {rng.choice(general)}", CASE[row["case"]])
-        # Of a prompt nobody says which stretch asks: its own words or a passage may stand where the question should.
         case = CASE[row["case"]]
+        yield _row(row, row["answer"], case)
+        if rng.random() < 0.5:
+            yield _row(row, f"{row['answer']} {rng.choice(general)}", case)
+        # Of a prompt nobody says which stretch asks: its own words or a passage may stand where the question should.
         if row.get("passages") and rng.random() < 0.3:
             line = rng.choice(said)
             if row["case"] == "probe_confirmed" or rng.random() < 0.5:  # No other words say whom such an answer confirms.

@@ -43,7 +43,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from discreet.guard.text.reader import FOLDER
-from discreet.guard.text.reply import ASKED
+from discreet.guard.text.reply import inputs_of
 
 LONGEST = 384
 LAYERS = 6
@@ -75,8 +75,8 @@ def question(tok: Tokenizer, row: Row) -> list[int]:
     said = row.get("asked") or row.get("question") or ""
     if not said:
         return []
-    first, *ids, last = tok.encode(said).ids
-    return [first, *ids[-ASKED:], last]
+    tokens: list[int] = inputs_of([tok.encode(said).ids])["asked"][0].tolist()
+    return tokens
 
 
 def cases(row: Row, asked: bool) -> np.ndarray:

@@ -133,13 +133,9 @@ class Reading:
         return find_referents(self.doc, lex.person_words(policy.domain.person, policy.domain.people))
 
 
-def read_answer(answer: Answer, policy: Policy, *, docs: Docs | None = None) -> Reading:
-    """Run every detector.
-
-    `docs`: texts that were parsed, where the request was read before. Raises whatever a detector raises: the caller
-    turns it into `failed`.
-    """
-    docs = Docs() if docs is None else docs
+def read_answer(answer: Answer, policy: Policy) -> Reading:
+    """Run every detector. Raises whatever a detector raises: the caller turns it into `failed`."""
+    docs = Docs()
     doc, request = docs[answer.answer], request_of(answer, docs)
     own = "\n".join(request.of("user"))
     probes = request.questions if policy.probe != "pass" else ()

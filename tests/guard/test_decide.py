@@ -29,7 +29,6 @@ TOLD = "The patient is a 52-year-old litigator from Omaha."
 GERMAN = "Die Patientin ist eine Lehrerin aus der Stadt und hat zwei Kinder, die noch in die Schule gehen. " * 3
 NOTE = "Our records say that the boiler in the east wing was drained, flushed and refilled with softened water."
 PEOPLE = Guard("medical").counting(StandIn(1000)).judge("The patient is 52 years old.").people  # type: ignore[arg-type]
-BEST = clusters(read_answer(Answer("1", TOLD), POLICY).attributes, POLICY)[0]
 FINDING = Finding("ssn", "third", "", 0, 3, "ssn pattern", "direct", True)
 PROBE = Probe("third", ("age", "place"), False)
 TURNS = OverTurns(True, "third", 2, ("age", "place"), 1, 0.9, (Evidence("place", "third", 0, 4),))
@@ -43,7 +42,7 @@ def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False
     """The verdict on an answer to which all of these causes apply; `held`: those of two actions as abstentions."""
     action: Literal["abstain", "flag"] = "abstain" if held else "flag"
     policy = replace(POLICY, probe=action, quotes=QuoteRule(action), fewer_than=100, **changed)
-    given = Answer("1", GERMAN if "language" in causes else text)
+    given = Answer("1", (GERMAN if "language" in causes else "") + (TOLD if "cluster" in causes else text))
     reading = read_answer(given, policy)
     if "verbatim" in causes:
         reading = replace(reading, quotes=read_answer(Answer("1", NOTE, sources=(NOTE,)), policy).quotes)
@@ -51,7 +50,7 @@ def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False
     if "unsure" in causes:
         found = EvidenceScore(0.5, None, False)
     if "cluster" in causes:
-        found = EvidenceScore(5.0, BEST, True)
+        found = EvidenceScore(5.0, clusters(reading.attributes, POLICY)[0], True)
     layer2 = Layer2(delta, delta, 0.1, 0.2, "unlike both" if "out_of_distribution" in causes else None)
     turns = [replace(TURNS, sure=one == "over_turns") for one in ("over_turns", "unsure_over_turns") if one in causes]
     with mock.patch.object(Reading, "probe", return_value=PROBE if "probe" in causes else None):
@@ -92,6 +91,17 @@ def test_the_first_cause_that_applies_decides(first: int) -> None:
     flags, abstains = FIRST[: FIRST.index("language")], FIRST[FIRST.index("language") : -1]
     assert (FIRST[first] in flags, FIRST[first] in abstains) == (verdict.action == "flag", verdict.action == "abstain")
     assert (verdict.delta, verdict.tau, verdict.threshold) == (-1.0, 0.0, 1.0)
+
+
+def test_a_cluster_that_is_told_in_another_language_is_not_judged() -> None:
+    spanish = "La paciente es una abogada de cincuenta y dos años que vive en Omaha con sus dos hijos."
+    reading = read_answer(Answer("1", spanish), POLICY)
+    found = EvidenceScore(9.0, clusters(reading.attributes, POLICY)[0], True)
+    at = Thresholds("strict", 1.0, -9.0, 0.0)
+    assert len({(a.kind, a.value) for a in reading.attributes}) >= POLICY.cluster
+    assert cause_of(decide(reading, POLICY, "label", found, at)) == "language"
+    both = Guard("medical").check(f"{spanish} {TOLD}")
+    assert cause_of(both) == "cluster"
 
 
 @pytest.mark.parametrize("first", range(len(HELD)))

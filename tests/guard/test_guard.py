@@ -75,7 +75,7 @@ def test_a_cluster_of_one_person_is_flagged(judge: Judge, domain: str, text: str
     assert direct.evidence[0].type == "email"
     assert len(direct.evidence[1:]) >= 2
     assert judge(GERMAN + text, domain).action in ("flag", "abstain")
-    assert judge(GERMAN, domain).action in ("flag", "abstain")
+    assert judge(GERMAN, domain).action == "abstain"
 
 
 @pytest.mark.parametrize(("domain", "text"), HARMLESS)

@@ -1,7 +1,7 @@
 """The verdict: a reading, a policy and thresholds to an action with its reason. The only place that makes verdicts.
 
 The first of these that applies decides: a detector broke (`failed`); a direct identifier (`flag`); a cluster of
-evidence about one person, or fewer people who fit than the policy's `fewer_than` (`flag`); an answer to a probe (as the
+evidence about one person in what is English, or fewer people who fit than the policy's `fewer_than` (`flag`); an answer to a probe (as the
 policy says); one person over several answers (`flag`); a quote, where the policy flags them; what cannot be judged:
 empty, not English, unreadable, out of distribution (`abstain`); unsure evidence (`abstain`); δ of a fitted layer 2
 (`flag`, or `abstain` where evidence is sure of the contrary); a quote, where the policy holds them; facts of a withheld
@@ -92,7 +92,7 @@ def _unless_safe(safe: Verdict, reading: Reading, policy: Policy, found: Evidenc
             findings: Iterable[Finding], layer2: Layer2 | None, people: Sequence[Measured],
             over_turns: OverTurns | None) -> dict[str, Any]:
     """What differs from the verdict "safe"."""
-    flagged = (_direct(safe, findings) or _by_evidence(found, at, policy, people)
+    flagged = (_direct(safe, findings) or _by_evidence(reading, found, at, policy, people)
                or _probed(safe, reading, policy, "flag") or _linked(safe, over_turns, sure=True))
     if flagged:
         return flagged
@@ -132,10 +132,13 @@ def _direct(safe: Verdict, findings: Iterable[Finding]) -> dict[str, Any]:
     return _as("flag", reason, "direct", score=1.0, evidence=where + safe.evidence)
 
 
-def _by_evidence(found: EvidenceScore, at: Thresholds, policy: Policy, people: Sequence[Measured]) -> dict[str, Any]:
-    """A cluster, or fewer people than the policy asks for: the upper end of their 95% interval is below it."""
+def _by_evidence(reading: Reading, found: EvidenceScore, at: Thresholds, policy: Policy, people: Sequence[Measured]
+                 ) -> dict[str, Any]:
+    """A cluster, or fewer people than the policy asks for: the upper end of their 95% interval is below it. What is
+    told in another language is not judged: a text that holds some is flagged by a cluster in what is English."""
     score = probability(found.logit)
-    if found.flags(at.flags, at.counted):
+    judged = reading.language.english or reading.in_english(found.listed()) >= policy.cluster
+    if judged and found.flags(at.flags, at.counted):
         return _as("flag", _of_evidence("cluster", found, at, policy), "contextual", score=score)
     fewest = policy.fewer_than
     for one in people:

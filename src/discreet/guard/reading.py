@@ -8,14 +8,14 @@ that only repeats what the user said of themselves, or of somebody whom they bri
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.records import Answer, Subject
+from discreet.core.records import Answer, Evidence, Subject
 from discreet.guard.identifiers import OTHERS, Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
@@ -104,6 +104,12 @@ class Reading:
             if a.subject not in ("cohort", "nobody"):
                 found.setdefault(_named(a, named), []).append(a)
         return {name: tuple(members) for name, members in found.items()}
+
+    def in_english(self, found: Iterable[Evidence]) -> int:
+        """How many different things of these are told in sentences that are English."""
+        places = ((self.doc.token_at_original(one.start), one) for one in found)
+        return len({(one.type, self.doc.lowers[at]) for at, one in places
+                    if self.doc.tokens[at].sentence not in self.language.foreign})
 
     def probe(self, policy: Policy) -> Probe | None:
         """The described person of whom the answer tells something that the question asked for; looked for once."""

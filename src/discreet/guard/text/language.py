@@ -15,7 +15,7 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from itertools import islice
@@ -69,13 +69,14 @@ class Language:
     """`english` is False only where the text shows that it is not, or cannot be read (`readable`).
 
     `guess` is a code of ISO 639, `und` or a script; `reason` says to people why a text is not English, or cannot be
-    read.
+    read; `foreign` are the numbers of the sentences that are not English. `guess` and `reason` are of the first.
     """
 
     english: bool
     guess: str
     readable: bool = True
     reason: str = ""
+    foreign: frozenset[int] = frozenset()
 
 
 class Stretch(NamedTuple):
@@ -92,21 +93,33 @@ class Stretch(NamedTuple):
 
 
 def guess_language(doc: Doc) -> Language:
-    """Judge a text stretch by stretch; the first stretch that is not English, or cannot be read, decides."""
+    """Judge a text stretch by stretch: one that is not English, or cannot be read, is enough."""
     return doc.once("language", lambda: _guessed(doc))
 
 
 def _guessed(doc: Doc) -> Language:
     reason = _hides(doc)
     if reason:
-        return Language(False, "und", False, reason)
+        return Language(False, "und", False, reason, frozenset(range(len(doc.sentences))))
     if not any(token.text[0].isalpha() for token in doc.tokens):
         return Language(True, "und")
+    first: Language | None = None
+    foreign: set[tuple[str, ...]] = set()
     for stretch in _stretches(doc):
         found = _judged(stretch)
         if found:
-            return found
-    return Language(True, "en")
+            first = first or found
+            foreign |= {_words(doc, number) for number in {token.sentence for token in stretch.sentence}}
+    if first is None:
+        return Language(True, "en")
+    # Sentences are judged once, so the same words elsewhere are as foreign.
+    alike = (number for number in range(len(doc.sentences)) if _words(doc, number) in foreign)
+    return replace(first, foreign=frozenset(alike))
+
+
+def _words(doc: Doc, sentence: int) -> tuple[str, ...]:
+    first, last = doc.sentences[sentence]
+    return doc.lowers[first:last]
 
 
 @cache

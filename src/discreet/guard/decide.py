@@ -1,11 +1,12 @@
 """The verdict: a reading, a policy and thresholds to an action with its reason. The only place that makes verdicts.
 
 The first of these that applies decides: a detector broke (`failed`); a direct identifier (`flag`); a cluster of
-evidence about one person in what is English, or fewer people who fit than the policy's `fewer_than` (`flag`); an answer to a probe (as the
-policy says); one person over several answers (`flag`); a quote, where the policy flags them; what cannot be judged:
-empty, not English, unreadable, out of distribution (`abstain`); unsure evidence (`abstain`); δ of a fitted layer 2
-(`flag`, or `abstain` where evidence is sure of the contrary); a quote, where the policy holds them; facts of a withheld
-answer told again (`abstain`); `safe`. What was not read, not counted or not understood clears nobody.
+evidence about one person in what is English, or fewer people who fit than the policy's `fewer_than` (`flag`); an answer
+to a probe (as the policy says); one person over several answers (`flag`); a quote, where the policy flags them; what
+cannot be judged: empty, not English, unreadable, out of distribution (`abstain`); unsure evidence (`abstain`); δ of a
+fitted layer 2 (`flag`, or `abstain` where evidence is sure of the contrary); a quote, where the policy holds them;
+facts of a withheld answer told again (`abstain`); `safe`. What was not read, not counted or not understood clears
+nobody.
 """
 
 from __future__ import annotations

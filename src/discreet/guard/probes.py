@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from discreet.core.records import PERSONS, Subject
+from discreet.guard.identifiers import identifiers_in
 from discreet.guard.policy import Policy
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.consent import Spoken
@@ -19,12 +21,16 @@ from discreet.guard.text.direct.detect import direct_of
 from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
-from discreet.guard.text.record import Fact, Read, shared
+from discreet.guard.text.record import Fact, Read, seen_in, shared
 from discreet.guard.text.reply import Case
 
-TELLS, OF_A_MARK, OF_A_LINE = -0.2, 0.0, 2.0
+TELLS, OF_A_MARK, OF_A_LINE = -0.2, 0.0, 2.5
 """Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
 where it is a line of a prompt with a question mark, and where it is any other line."""
+_GENERAL = -4.0
+"""Log-odds below which an answer to a line with a question mark is general: then no line without one asks."""
+_SURE = 3.0
+"""Log-odds above which the network alone knows that the answer tells of whom the user's question describes."""
 _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
@@ -74,37 +80,43 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
                policy: Policy, *, asker: str) -> Probe | None:
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer, `behind`
     what it is to each question."""
-    told = [text for text in request.questions if text in behind and behind[text].tells > _least(request, text)]
+    asked = {text: behind[text].tells for text in request.questions if text in behind}
+    general = max((odds for text, odds in asked.items() if "?" in text), default=_GENERAL) < _GENERAL
+    mine = bool(request.of("user"))
+    told = [text for text, odds in asked.items() if odds > _least(text, mine=mine, general=general)]
     if not told or policy.probe == "pass":
         return None
     persons = {a.subject for a in attributes if a.subject in PERSONS}
     if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
         return None
-    said = set(fact_words(doc.text))
-    if said and request.own is not None and said <= request.own.words:  # It tells what the user told, and no more.
-        return None
     records = Records(request.of("retrieved", "tool"), policy, request.docs)
     for text in told:
         spoken = Spoken(text, request.docs)
-        probe = described(spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
+        read = Read.of(spoken.doc, policy.domain)
+        sure = mine and asked[text] > _SURE
+        probe = described(spoken, read, records, attributes, policy, asker=asker, sure=sure)
         if probe is not None:
             return probe
     return None
 
 
-def _least(request: Request, text: str) -> float:
-    return TELLS if request.of("user") else OF_A_MARK if "?" in text else OF_A_LINE
+def _least(text: str, *, mine: bool, general: bool) -> float:
+    if mine:
+        return TELLS
+    return OF_A_MARK if "?" in text else inf if general else OF_A_LINE
 
 
-def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str
-              ) -> Probe | None:
+def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str,
+              sure: bool = False) -> Probe | None:
     """Whom a question describes, with what the answer adds; None where that is nobody, or the asker who has proved to
-    be the person."""
+    be the person. Where it is `sure` that the answer tells of whom the question describes, one attribute describes."""
     mine = [a for a in read.attributes if a.kind in policy.counted and a.subject in _MAY_BE_MEANT
             and not (asker == "self" and a.subject == "speaker")]
     told_of = {(a.kind, a.value) for a in mine}
     who: Subject = "speaker" if mine and all(a.subject == "speaker" for a in mine) else "third"
-    named = any(span.type not in policy.allow_direct for span in direct_of(spoken.doc))
+    recognised = direct_of(spoken.doc)
+    spans = {*recognised, *identifiers_in(recognised, seen_in(spoken.doc, spoken.doc.text), spoken.doc)}
+    named = any(span.type not in policy.allow_direct for span in spans)
     if named and asker == "self":
         named = any(r.subject == "third" and r.person not in spoken.mine for r in spoken.referents)
     if not told_of:
@@ -113,6 +125,8 @@ def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribut
     kinds = {kind for kind, _ in told_of} | adds
     if named or max(len(kinds), min(len(told_of), len(kinds) + 1)) >= policy.cluster:
         return Probe(who, tuple(sorted(kinds)), named)
+    if sure and any(a.subject == "third" for a in mine):
+        return Probe("third", tuple(sorted(kinds)), False)
     facts = read.facts(policy.counted)
     told_there, words = records.nearest(spoken.words, facts)
     if told_there >= policy.cluster or (told_there and words > _SHARED):

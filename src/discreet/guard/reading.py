@@ -154,7 +154,8 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     added = whole if said == doc.text else _shown(seen_in(doc, said), said)
     recognised = direct_of(doc)
     if recognised or _tells(added, policy):  # Of what tells nothing, nothing is somebody else's.
-        added = _behind(added, case, repeats, policy)
+        others = any(part.origin != "user" and part.text != own for part in request.parts)
+        added = _behind(added, case, policy, told_back=repeats > 0, others=others)
     seen = _told_alone(doc, added, said, request, policy)
     spans = identifiers_in(recognised, seen, doc)
     told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
@@ -179,11 +180,13 @@ def _tells(seen: Seen, policy: Policy) -> bool:
                for s in seen.spans)
 
 
-def _behind(seen: Seen, case: Case | None, repeats: int, policy: Policy) -> Seen:
+def _behind(seen: Seen, case: Case | None, policy: Policy, *, told_back: bool, others: bool) -> Seen:
     """What the reader sees in an answer, whose question may say that private people are somebody else.
 
     The question changes nothing about what stands in the answer: only of whom that is told. Of the user's, or of whom
-    they bring, counts what the answer surely adds to their own words.
+    they bring, counts what the answer surely adds to their own words. Where text of others is at hand (`others`), out
+    of which the answer may tell, the question makes nothing less likely that it does not give to somebody else; nor
+    where the answer tells words back (`told_back`), which the question would count.
     """
     if case is None:
         return seen
@@ -191,8 +194,7 @@ def _behind(seen: Seen, case: Case | None, repeats: int, policy: Policy) -> Seen
         return seen if _most(seen, policy) > _ADDS else replace(seen, case=case, asked=True)
     if case.others > OTHERS and case.status is not None and case.status not in policy.subjects:
         return _as(seen, case.status, case)
-    # The question would count what the answer only repeats.
-    return seen if repeats else replace(seen, case=case, asked=True)
+    return seen if told_back or others else replace(seen, case=case, asked=True)
 
 
 def _as(seen: Seen, status: Subject, case: Case) -> Seen:

@@ -17,11 +17,10 @@ import discreet
 from discreet.core.records import CAUSES, Answer, Cause, Evidence, Reason, Verdict
 from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, restated, seconded, sentence
 from discreet.guard.guard import Guard
-from discreet.guard.policy import Policy
+from discreet.guard.policy import Policy, QuoteRule
 from discreet.guard.probes import Probe
 from discreet.guard.reading import Finding, Reading, read_answer
 from discreet.guard.score import EvidenceScore, clusters
-from discreet.guard.text.quotes import QuoteRule
 
 SOURCE = Path(discreet.__file__).parent
 POLICY = Policy.of("medical")

@@ -11,8 +11,7 @@ import discreet
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Public, Turn, Verdict
 from discreet.guard.guard import Guard
-from discreet.guard.policy import POINTS, Policy
-from discreet.guard.text.quotes import QuoteAction, QuoteRule
+from discreet.guard.policy import POINTS, Policy, QuoteAction, QuoteRule
 
 Judge = Callable[..., Verdict]
 Guards = Mapping[str, Guard]

@@ -11,7 +11,7 @@ import yaml
 from discreet.core.errors import DiscreetError, PolicyError, UsageError
 from discreet.guard.domains import IDENTIFYING, load_domain
 from discreet.guard.guard import Guard
-from discreet.guard.policy import Policy
+from discreet.guard.policy import Policy, QuoteRule, rule_of
 
 GOOD: dict[str, Any] = {"version": 3, "domain": "medical", "audience": "all",
                         "audiences": {"all": {"subjects": ["third"], "cluster": 2},
@@ -157,3 +157,8 @@ def test_files_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> Non
     with pytest.raises(PolicyError, match="expected a UTF-8 YAML file"):
         Policy.load(tmp_path)
 
+
+def test_the_rule_for_quotes() -> None:
+    assert rule_of({}) == QuoteRule() == QuoteRule("evidence", 12, ())
+    assert rule_of({"action": False}).action == "off"
+    assert rule_of({"action": "flag", "words": 20, "common": ["a b"]}) == QuoteRule("flag", 20, ("a b",))

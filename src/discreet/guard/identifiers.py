@@ -8,13 +8,12 @@ from collections.abc import Collection, Sequence
 from discreet.core.records import PERSONS, Answer, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.text.cases import named_by_caption
-from discreet.guard.text.consent import declines
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.render import render
-from discreet.guard.text.resources import words
+from discreet.guard.text.resources import patterns, words
 
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
 _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
@@ -118,7 +117,8 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
 def _declines(doc: Doc, span: DirectSpan) -> bool:
     """Whether the sentence that holds an identifier declines: a refusal that repeats a name tells nothing."""
     begin, end = doc.sentence_of(doc.token_at_original(span.start))
-    return declines(doc.text[doc.tokens[begin].start : doc.tokens[end - 1].end])
+    sentence = " ".join(doc.text[doc.tokens[begin].start : doc.tokens[end - 1].end].replace("’", "'").lower().split())
+    return patterns("requests")["declines"].search(sentence) is not None
 
 
 def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:

@@ -6,9 +6,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 
 from discreet.core.errors import PolicyError, UsageError, meant
 from discreet.core.files import read_yaml
@@ -16,13 +16,26 @@ from discreet.core.records import PERSONS, SUBJECTS, Subject
 from discreet.guard.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
 from discreet.guard.domains.domain import POLICY_KEYS
 from discreet.guard.text.direct.detect import known_types
-from discreet.guard.text.quotes import QuoteRule, rule_of
 
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
 PROBES = ("flag", "abstain", "pass")
 ON_FLAG = ("withhold", "redact")
 OF_AUDIENCE = ("subjects", "cluster", "fewer_than", "probe", "private_facts_of")
+QuoteAction = Literal["off", "evidence", "abstain", "flag"]
+QUOTE_ACTIONS: tuple[QuoteAction, ...] = get_args(QuoteAction)
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRule:
+    """What a policy says of quotes: `action` ("off", "evidence", "abstain" or "flag"), the least length of a quote in
+    `words` of the passage (at least 6), and further `common` phrases that are none."""
+
+    action: QuoteAction = "evidence"
+    words: int = 12
+    common: tuple[str, ...] = field(default=(), repr=False)
+
+
 QUOTES = QuoteRule()
 
 
@@ -193,6 +206,24 @@ def _name_forms(name: str) -> tuple[str, str]:
     """A name whole, and its last word."""
     plain = plain_name(name)
     return plain, plain.rpartition(" ")[2]
+
+
+def rule_of(said: object) -> QuoteRule:
+    """What a policy file says under `quotes`. Raises ValueError, which names the key."""
+    if not isinstance(said, Mapping):
+        raise ValueError(f"quotes must be a mapping of some of action, words and common, got a {type(said).__name__}")
+    if unknown := sorted(map(str, set(said) - {"action", "words", "common"})):
+        raise ValueError(f"quotes: unknown key {unknown[0]!r}; expected action, words or common")
+    action, least, common = said.get("action", "evidence"), said.get("words", 12), said.get("common", [])
+    if action is False:  # "off" without quotation marks is false in YAML.
+        action = "off"
+    if action not in QUOTE_ACTIONS:
+        raise ValueError(f"quotes: action must be one of {', '.join(QUOTE_ACTIONS)}, got {action!r}")
+    if not isinstance(least, int) or isinstance(least, bool) or least < 6:
+        raise ValueError(f"quotes: words must be a whole number of at least 6, got {least!r}")
+    if not isinstance(common, list | tuple) or any(not isinstance(one, str) for one in common):
+        raise ValueError("quotes: common must be a list of phrases")
+    return QuoteRule(action, least, tuple(common))
 
 
 def _check_keys(data: dict[str, Any], where: str) -> None:

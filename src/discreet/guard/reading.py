@@ -26,7 +26,6 @@ from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
-from discreet.guard.text.quotes import Quote, find_quotes
 from discreet.guard.text.reader import TOLD, Seen
 from discreet.guard.text.record import seen_in
 from discreet.guard.text.render import shown
@@ -36,6 +35,7 @@ from discreet.guard.text.terms import terms_of
 
 if TYPE_CHECKING:
     from discreet.guard.probes import Probe
+    from discreet.guard.text.quotes import Quote
     from discreet.guard.text.referents import Referent
 
 THEIRS = 1.0
@@ -164,9 +164,19 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     attributes = tuple(sorted(request.repeated(found, doc), key=lambda a: (a.start, a.end, a.kind)))
     status = Status(seen, doc, private)
     direct = tuple((span, whose(span, doc, request, answer, policy, status)) for span in spans)
-    sources = request.of("retrieved", "tool")
-    quotes = doc.once(("quotes", sources), lambda: find_quotes(answer.answer, sources, policy.quotes, docs))
+    quotes = _quotes(answer.answer, request, policy, docs)
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, seen, behind, quotes, repeats)
+
+
+def _quotes(answer: str, request: Request, policy: Policy, docs: Docs) -> tuple[Quote, ...]:
+    """What the answer quotes of retrieved text, as the policy asks."""
+    sources, rule = request.of("retrieved", "tool"), policy.quotes
+    if not sources or rule.action == "off":
+        return ()
+    from discreet.guard.text.quotes import find_quotes  # Most answers come without retrieved text.
+
+    key = ("quotes", sources, rule)
+    return docs[answer].once(key, lambda: find_quotes(answer, sources, least=rule.words, common=rule.common, docs=docs))
 
 
 def _shown(seen: Seen, said: str) -> Seen:

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.records import Public
-from discreet.guard.text.quotes import QuoteRule, common_phrases, find_quotes, rule_of
+from discreet.guard.text.quotes import common_phrases, find_quotes
 
 NOTE = ("The claimant had worked nights at the cannery for eleven years when a falling pallet struck her shoulder on "
         "14 March, and she has not returned to any duties since the operation at the county hospital.")
 FILLER = "Compensation is paid from the first day."
 
 
-def quoted(said: str, *sources: str, rule: QuoteRule | None = None) -> list[str]:
+def quoted(said: str, *sources: str, least: int = 12, common: tuple[str, ...] = ()) -> list[str]:
     answer = f"{FILLER} {said} {FILLER}"
-    return [answer[q.start : q.end] for q in find_quotes(answer, sources or (NOTE,), rule)]
+    return [answer[q.start : q.end] for q in find_quotes(answer, sources or (NOTE,), least=least, common=common)]
 
 
 @pytest.mark.parametrize("said", [
@@ -51,10 +51,9 @@ def test_the_passage_is_named_and_one_that_is_public_is_none() -> None:
 def test_common_phrases_are_none() -> None:
     listed = "This information is not a substitute for professional medical advice, diagnosis or treatment."
     assert not quoted(listed, f"{NOTE} {listed}")
-    assert quoted(NOTE[4:96], rule=QuoteRule(words=12))
-    assert not quoted(NOTE[4:96], rule=QuoteRule(common=(NOTE,)))
-    assert not quoted(NOTE[4:96], rule=QuoteRule("off"))
-    assert not quoted(NOTE[4:96], rule=QuoteRule(words=30))
+    assert quoted(NOTE[4:96], least=12)
+    assert not quoted(NOTE[4:96], common=(NOTE,))
+    assert not quoted(NOTE[4:96], least=30)
 
 
 def test_phrases_of_many_documents() -> None:
@@ -82,12 +81,6 @@ def test_every_exact_quote_of_telling_words_is_found_and_offsets_fit(words: list
     assert (found.source, found.words, answer[found.start : found.end]) == (2, len(words), said)
     for one in find_quotes(f"{other} {said}", (f"{said} {other}", other)):
         assert 0 <= one.start < one.end <= len(other) + 1 + len(said)
-
-
-def test_the_rule_of_a_policy() -> None:
-    assert rule_of({}) == QuoteRule() == QuoteRule("evidence", 12, ())
-    assert rule_of({"action": False}).action == "off"
-    assert rule_of({"action": "flag", "words": 20, "common": ["a b"]}) == QuoteRule("flag", 20, ("a b",))
 
 
 @pytest.mark.parametrize("every", [6, 7, 9])

@@ -13,7 +13,6 @@ import numpy as np
 
 from discreet.core.records import Estimate
 from discreet.guard.guard import Guard
-from discreet.guard.text.quotes import QuoteRule
 from discreet.synth import Draft, Spec, generators, make_plan
 from discreet.synth.leaks import make_leaks
 from discreet_papers.ppe.leaks import measure_leaks
@@ -28,7 +27,7 @@ def quotes(n: int, seed: int) -> Estimate:
     """Verbatim-source leakage: quotes of other texts of the grammar that are found, of every edit and length."""
     texts = [draft.answer for _, draft in drafts("medical", "unsafe", 120, seed)][:60]
     documents = [Document(text, str(number)) for number, text in enumerate(texts)]
-    return measure_quotes(list(quote_cases(documents, n, np.random.default_rng((seed, 120)))), QuoteRule())
+    return measure_quotes(list(quote_cases(documents, n, np.random.default_rng((seed, 120)))))
 
 
 def drafts(domain: str, partition: str, n: int, seed: int, **levels: Any) -> list[tuple[Spec, Draft]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from numpy.random import Generator
 
 from discreet.core.records import Answer, Estimate
-from discreet.guard.text.quotes import QuoteRule, find_quotes
+from discreet.guard.text.quotes import find_quotes
 from discreet.stats import rate_estimate
 
 LENGTHS = (12, 15, 20, 30)
@@ -128,8 +128,8 @@ def _around(document: str) -> tuple[str, str]:
     return " ".join(sentences[:2]), " ".join(sentences[2:4])
 
 
-def measure_quotes(cases: Sequence[QuoteCase], rule: QuoteRule) -> Estimate:
+def measure_quotes(cases: Sequence[QuoteCase]) -> Estimate:
     """The share of answers with a quote that overlaps with the place of the true one."""
     hits = [any(q.start < case.place[1] and case.place[0] < q.end for q in
-                find_quotes(case.answer.answer, case.answer.sources, rule)) for case in cases]
+                find_quotes(case.answer.answer, case.answer.sources)) for case in cases]
     return rate_estimate(sum(hits), len(hits), unit="answer")

@@ -68,11 +68,6 @@ def _is_brought(doc: Doc, referents: Sequence[Referent], number: int, mine: set[
     return not pointed and (cues["one of ours"].search(before) is not None or any(r.form == "kin" for r in said))
 
 
-def declines(text: str) -> bool:
-    """Whether words of an answer refuse to tell something."""
-    return patterns("requests")["declines"].search(" ".join(text.replace("’", "'").lower().split())) is not None
-
-
 class Spoken:
     """A text that somebody may have said, with whom it speaks of, parsed once; `docs` holds what is parsed."""
 

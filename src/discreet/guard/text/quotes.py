@@ -12,11 +12,10 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -28,9 +27,7 @@ from discreet.guard.text.doc import Docs
 from discreet.guard.text.render import render
 from discreet.guard.text.resources import words as word_lists
 
-QuoteAction = Literal["off", "evidence", "abstain", "flag"]
 _Numbers = NDArray[np.int64]
-QUOTE_ACTIONS: tuple[QuoteAction, ...] = get_args(QuoteAction)
 _WORD = re.compile(r"[^\W_]+")
 _NUMBERS = frozenset("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
                      "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety".split())
@@ -48,16 +45,6 @@ words."""
 
 
 @dataclass(frozen=True, slots=True)
-class QuoteRule:
-    """What a policy says of quotes: `action` ("off", "evidence", "abstain" or "flag"), the least length of a quote in
-    `words` of the passage (at least 6), and further `common` phrases that are none."""
-
-    action: QuoteAction = "evidence"
-    words: int = 12
-    common: tuple[str, ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Quote:
     """A stretch of the original answer, `words` of it as they stand in passage `source` (from 1)."""
 
@@ -67,24 +54,25 @@ class Quote:
     words: int
 
 
-def find_quotes(answer: str, sources: Sequence[str], rule: QuoteRule | None = None, docs: Docs | None = None
-                ) -> tuple[Quote, ...]:
+def find_quotes(answer: str, sources: Sequence[str], *, least: int = 12, common: Sequence[str] = (),
+                docs: Docs | None = None) -> tuple[Quote, ...]:
     """Quotes of the passages in an answer, in order of place; offsets are those of the answer as it came.
 
-    A passage that is a `Public` is one that anybody may read. None where the rule is off or there are no passages.
-    `docs` holds texts that were rendered.
+    `least` is the least length of a quote, in words of the passage (at least 6); `common` are phrases that are none. A
+    passage that is a `Public` is one that anybody may read. `docs` holds texts that were rendered.
     """
-    rule, docs = rule or QuoteRule(), Docs() if docs is None else docs
+    docs = Docs() if docs is None else docs
     private = [(number, one) for number, one in enumerate(sources, 1) if not isinstance(one, Public)]
-    if rule.action == "off" or not private:
+    if not private:
         return ()
     prepared = docs[answer].prepared
     said, places = _words(prepared)
     public = [_words(docs[one].prepared)[0] for one in sources if isinstance(one, Public)]
-    common = _covered(said, [_listed(), _runs([w for w, _ in map(_words, map(render, rule.common))]), _runs(public)])
+    phrases = [w for w, _ in map(_words, map(render, common))]
+    known = _covered(said, [_listed(), _runs(phrases), _runs(public)])
     index = _Index([(number, _words(docs[one].prepared)[0]) for number, one in private])
     telling = word_lists("language")["en"]
-    chains = sorted(_chains(said, index, common), key=lambda c: (-c.seeds, c.first))
+    chains = sorted(_chains(said, index, known), key=lambda c: (-c.seeds, c.first))
     if not chains:
         return ()
     here, there = _numbered(said, index.words)
@@ -94,14 +82,14 @@ def find_quotes(answer: str, sources: Sequence[str], rule: QuoteRule | None = No
         if sum(taken[chain.first : chain.last]) * 2 > chain.last - chain.first:
             continue
         pairs = _aligned(here, there, chain)
-        pairs = [(i, p) for i, p in pairs if not common[i]]
+        pairs = [(i, p) for i, p in pairs if not known[i]]
         if not pairs:
             continue
         (first, begin), (last, end) = pairs[0], pairs[-1]
         longest, shortest = max(last - first, end - begin) + 1, end - begin + 1
         equal = len(pairs)
         told = sum(said[i] not in telling and said[i] != _NUMBER for i, _ in pairs)
-        if (equal >= round(rule.words * (1 - _LOST)) and shortest >= rule.words - 2 and equal >= _SHARE * longest
+        if (equal >= round(least * (1 - _LOST)) and shortest >= least - 2 and equal >= _SHARE * longest
                 and told >= _TELLING):
             found.append(Quote(*prepared.span(places[first][0], places[last][1]), index.source_of(begin), equal))
             taken[first : last + 1] = [True] * (last + 1 - first)
@@ -277,21 +265,3 @@ def _stretch(words: _Numbers, start: int, length: int) -> _Numbers:
     inside = words[max(0, start) : max(0, start + length)]
     found[max(0, -start) : max(0, -start) + len(inside)] = inside
     return found
-
-
-def rule_of(said: object) -> QuoteRule:
-    """What a policy file says under `quotes`. Raises ValueError, which names the key."""
-    if not isinstance(said, Mapping):
-        raise ValueError(f"quotes must be a mapping of some of action, words and common, got a {type(said).__name__}")
-    if unknown := sorted(map(str, set(said) - {"action", "words", "common"})):
-        raise ValueError(f"quotes: unknown key {unknown[0]!r}; expected action, words or common")
-    action, least, common = said.get("action", "evidence"), said.get("words", 12), said.get("common", [])
-    if action is False:  # "off" without quotation marks is false in YAML.
-        action = "off"
-    if action not in QUOTE_ACTIONS:
-        raise ValueError(f"quotes: action must be one of {', '.join(QUOTE_ACTIONS)}, got {action!r}")
-    if not isinstance(least, int) or isinstance(least, bool) or least < 6:
-        raise ValueError(f"quotes: words must be a whole number of at least 6, got {least!r}")
-    if not isinstance(common, list | tuple) or any(not isinstance(one, str) for one in common):
-        raise ValueError("quotes: common must be a list of phrases")
-    return QuoteRule(action, least, tuple(common))

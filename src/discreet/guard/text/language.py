@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -79,8 +79,30 @@ class Language:
     foreign: frozenset[int] = frozenset()
 
 
+class Whole:
+    """A sentence, or a run of short ones, of which a stretch is a part: what is asked of it is asked once."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens = tokens
+
+    @cached_property
+    def framed(self) -> bool:
+        """Whether English holds it together."""
+        return is_framed(self.tokens)
+
+    @cached_property
+    def listed(self) -> bool:
+        """Whether commas part it into items."""
+        return is_enumeration(self.tokens)
+
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        """Those of its sentences."""
+        return frozenset(token.sentence for token in self.tokens)
+
+
 class Stretch(NamedTuple):
-    """Tokens of a sentence, a window of it or a run of short sentences; `sentence` is what a window is part of.
+    """Tokens of a sentence, a window of it or a run of short sentences; `whole` is what a window is part of.
 
     `counted` are the words that bear evidence, in lower case: without names in capitals and single letters, unless the
     stretch is `titled` (most of its words are in capitals).
@@ -89,7 +111,7 @@ class Stretch(NamedTuple):
     tokens: Sequence[Token]
     counted: tuple[str, ...]
     titled: bool
-    sentence: Sequence[Token]
+    whole: Whole
 
 
 def guess_language(doc: Doc) -> Language:
@@ -105,11 +127,12 @@ def _guessed(doc: Doc) -> Language:
         return Language(True, "und")
     first: Language | None = None
     foreign: set[tuple[str, ...]] = set()
+    last: Whole | None = None
     for stretch in _stretches(doc):
-        found = _judged(stretch)
+        found = _judged(stretch) if stretch.whole is not last else None
         if found:
-            first = first or found
-            foreign |= {_words(doc, number) for number in {token.sentence for token in stretch.sentence}}
+            first, last = first or found, stretch.whole
+            foreign |= {_words(doc, number) for number in stretch.whole.numbers}
     if first is None:
         return Language(True, "en")
     # Sentences are judged once, so the same words elsewhere are as foreign.
@@ -151,7 +174,7 @@ def _stretches(doc: Doc) -> Iterator[Stretch]:
         if len(whole.counted) > LEAST_UNKNOWN:
             yield from _windows(run)
             run = []
-            yield from (window._replace(sentence=tokens) for window in _windows(tokens))
+            yield from _windows(tokens)
             continue
         if len(whole.counted) > LEAST_CERTAIN:
             yield whole
@@ -164,20 +187,22 @@ def _stretches(doc: Doc) -> Iterator[Stretch]:
 
 def _windows(tokens: Sequence[Token]) -> Iterator[Stretch]:
     places = [i for i, t in enumerate(tokens) if t.text[0].isalpha()]
-    yield _stretch(tokens)
+    whole = Whole(tokens)
+    yield _stretch(tokens, whole)
     if len(places) > WINDOW + STEP // 2:
         for begin in range(0, len(places) - STEP, STEP):
             chosen = places[begin : begin + WINDOW]
-            yield _stretch(tokens[chosen[0] : chosen[-1] + 1])
+            yield _stretch(tokens[chosen[0] : chosen[-1] + 1], whole)
 
 
-def _stretch(tokens: Sequence[Token]) -> Stretch:
+def _stretch(tokens: Sequence[Token], whole: Whole | None = None) -> Stretch:
+    whole = whole or Whole(tokens)
     words = [t for t in tokens if len(t.text) > 1 and t.text[0].isalpha()]
     small = [t.lower for t in words if not t.text[0].isupper()]
     if 5 * len(small) >= 2 * len(words):
-        return Stretch(tokens, tuple(small), False, tokens)
+        return Stretch(tokens, tuple(small), False, whole)
     shouted = 2 * sum(t.text.isupper() for t in words) > len(words)
-    return Stretch(tokens, tuple([t.lower for t in words]), not shouted, tokens)
+    return Stretch(tokens, tuple([t.lower for t in words]), not shouted, whole)
 
 
 def _quoted(doc: Doc) -> list[tuple[int, int]]:
@@ -245,8 +270,8 @@ def _judged(stretch: Stretch) -> Language | None:
     shorthand = is_shorthand(stretch.tokens)
     if shorthand and n_unambiguous(different) < 2:
         return None
-    framed = is_framed(stretch.sentence)
-    if framed and is_enumeration(stretch.sentence):
+    framed = stretch.whole.framed
+    if framed and stretch.whole.listed:
         return None
     likely = _likely(stretch.counted)
     english = likely.pop("en", 0.0)

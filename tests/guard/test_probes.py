@@ -12,7 +12,11 @@ from discreet import Guard
 from discreet.core.errors import PolicyError
 from discreet.core.records import Answer, Turn, Verdict
 from discreet.guard.policy import PROBES, Policy
+from discreet.guard.probes import find_probe
+from discreet.guard.text.direct.detect import direct_of
+from discreet.guard.text.doc import Doc
 from discreet.guard.text.provenance import Part, Request
+from discreet.guard.text.reply import NOTHING
 
 ASKED = "Was the 47-year-old beekeeper from Ludlow treated here?"
 TELLS = [
@@ -174,3 +178,33 @@ def test_of_a_prompt_some_lines_may_ask() -> None:
     both = f"I am here.\n{ASKED}"
     assert asked(both, declared=True) == [both]  # What the user says is one question.
     assert asked(f"{ASKED} {passage * 5}")[0].startswith(ASKED)
+
+
+@pytest.mark.parametrize(("odds", "found"), [(-8.0, False), (-1.0, True)])
+def test_where_a_question_is_answered_in_general_no_other_line_asks(odds: float, found: bool) -> None:
+    question, line = "When is the desk open?", "Seen on Monday: a 47-year-old beekeeper from Ludlow, with gout."
+    policy = Policy.of("medical")
+    request = Request((Part("unknown", f"{line}\n{question}", "undeclared"),), f"{line}\n{question}")
+    behind = {question: replace(NOTHING, tells=odds), line: replace(NOTHING, tells=6.0)}
+    probe = find_probe(request, Doc.of("It is open from nine."), (), behind, policy, asker="user")
+    assert (probe is not None) is found
+
+
+def test_a_name_that_only_the_reader_sees_names_whom_is_asked_about() -> None:
+    asked = "Augustin Delorme in our cello section keeps leaving early, is he ill?"
+    doc = Doc.of(asked)
+    assert not direct_of(doc)
+    behind = {asked: replace(NOTHING, tells=2.0)}
+    request = Request((Part("user", asked, "declared"),), asked)
+    probe = find_probe(request, Doc.of("He is."), (), behind, Policy.of("medical"), asker="user")
+    assert probe is not None
+    assert probe.named
+
+
+def test_one_fact_of_a_record_is_enough_where_the_network_is_sure() -> None:
+    asked = "Why is the croupier here?"
+    record = Part("retrieved", "S. Amankwah, croupier, 51, for gout.", "source")
+    request = Request((Part("user", asked, "declared"), record), asked)
+    told = [find_probe(request, Doc.of("For gout."), (), {asked: replace(NOTHING, tells=odds)}, Policy.of("medical"),
+                       asker="user") for odds in (1.0, 5.0)]
+    assert [one is not None for one in told] == [False, True]

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Guard
-from discreet.core.records import SUBJECTS
+from discreet.core.records import SUBJECTS, Answer
 from discreet.guard.domains import ALWAYS, IDENTIFYING, load_domain
 from discreet.guard.policy import Policy
-from discreet.guard.score import clusters, probability
+from discreet.guard.reading import read_answer
+from discreet.guard.score import clusters, combined, probability, score
 from discreet.guard.text import record
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.reader import packaged
@@ -106,3 +107,15 @@ def test_an_answer_and_its_question_are_read_in_one_pass(
 ])
 def test_records_told_as_examples_and_conditions(text: str, action: str) -> None:
     assert Guard("medical").check(text).action == action
+
+
+@pytest.mark.parametrize("question", ["Invent a character for my novel.", "What does the general guideline say?",
+                                      "What is typical of people in our cohort?", "The gate is green. " * 30])
+def test_beside_text_of_others_a_question_clears_nobody(question: str) -> None:
+    held = "She runs the chapel Sunday school and has had a second overdose; her sister came from abroad to stay."
+    policy = Policy.of("medical")
+    alone = score(read_answer(Answer("1", held), policy), policy, combined())
+    told = [read_answer(Answer("1", held, user_words=question, sources=sources), policy)
+            for sources in ((), ("Letters take ten days.",))]
+    assert [one.seen.asked for one in told] == [True, False]
+    assert score(told[1], policy, combined()).logit == pytest.approx(alone.logit, abs=0.2)

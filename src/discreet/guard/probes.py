@@ -30,7 +30,7 @@ where it is a line of a prompt with a question mark, and where it is any other l
 _GENERAL = -4.0
 """Log-odds below which an answer to a line with a question mark is general: then no line without one asks."""
 _SURE = 3.0
-"""Log-odds above which the network alone knows that the answer tells of whom the user's question describes."""
+"""Log-odds above which the network is sure that an answer tells of whom the user's question describes."""
 _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
@@ -109,7 +109,7 @@ def _least(text: str, *, mine: bool, general: bool) -> float:
 def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str,
               sure: bool = False) -> Probe | None:
     """Whom a question describes, with what the answer adds; None where that is nobody, or the asker who has proved to
-    be the person. Where it is `sure` that the answer tells of whom the question describes, one attribute describes."""
+    be the person. One fact that a record holds too is enough where it is `sure` that the answer tells of them."""
     mine = [a for a in read.attributes if a.kind in policy.counted and a.subject in _MAY_BE_MEANT
             and not (asker == "self" and a.subject == "speaker")]
     told_of = {(a.kind, a.value) for a in mine}
@@ -125,10 +125,8 @@ def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribut
     kinds = {kind for kind, _ in told_of} | adds
     if named or max(len(kinds), min(len(told_of), len(kinds) + 1)) >= policy.cluster:
         return Probe(who, tuple(sorted(kinds)), named)
-    if sure and any(a.subject == "third" for a in mine):
-        return Probe("third", tuple(sorted(kinds)), False)
     facts = read.facts(policy.counted)
     told_there, words = records.nearest(spoken.words, facts)
-    if told_there >= policy.cluster or (told_there and words > _SHARED):
+    if told_there >= policy.cluster or (told_there and (sure or words > _SHARED)):
         return Probe("third", tuple(sorted({kind for kind, _ in facts})), False)
     return None

@@ -77,9 +77,9 @@ class Records:
 
 
 def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], behind: Mapping[str, Case],
-               policy: Policy, *, asker: str) -> Probe | None:
-    """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer, `behind`
-    what it is to each question."""
+               policy: Policy, *, asker: str, repeats: int = 0) -> Probe | None:
+    """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer, of which
+    `repeats` words repeat what users said of theirs; `behind` is what it is to each question."""
     asked = {text: behind[text].tells for text in request.questions if text in behind}
     general = max((odds for text, odds in asked.items() if "?" in text), default=_GENERAL) < _GENERAL
     mine = bool(request.of("user"))
@@ -89,6 +89,9 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     persons = {a.subject for a in attributes if a.subject in PERSONS}
     if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
         return None
+    adds = any(a.kind in policy.counted and a.subject in policy.subjects for a in attributes)
+    if repeats and not adds and request.own is not None and set(fact_words(doc.text)) <= request.own.words:
+        return None  # It tells users what they told of theirs, and no more.
     records = Records(request.of("retrieved", "tool"), policy, request.docs)
     for text in told:
         spoken = Spoken(text, request.docs)

@@ -119,7 +119,7 @@ class Reading:
 
         key = ("probe", policy.label(), self.request, self.answer.asker, self.attributes)
         return self.doc.once(key, lambda: find_probe(self.request, self.doc, self.attributes, self.behind, policy,
-                                                     asker=self.answer.asker))
+                                                     asker=self.answer.asker, repeats=self.repeats))
 
     def told(self, policy: Policy) -> tuple[str, ...]:
         """The words of facts in sentences about individuals."""

@@ -80,7 +80,7 @@ class Language:
 
 
 class Whole:
-    """A sentence, or a run of short ones, of which a stretch is a part: what is asked of it is asked once."""
+    """A sentence of which a stretch is a part, or the stretch itself: what is asked of it is asked once."""
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.tokens = tokens
@@ -102,7 +102,7 @@ class Whole:
 
 
 class Stretch(NamedTuple):
-    """Tokens of a sentence, a window of it or a run of short sentences; `whole` is what a window is part of.
+    """Tokens of a sentence, a window of it or a run of short sentences; `whole` is the sentence of which it is a window.
 
     `counted` are the words that bear evidence, in lower case: without names in capitals and single letters, unless the
     stretch is `titled` (most of its words are in capitals).
@@ -174,7 +174,7 @@ def _stretches(doc: Doc) -> Iterator[Stretch]:
         if len(whole.counted) > LEAST_UNKNOWN:
             yield from _windows(run)
             run = []
-            yield from _windows(tokens)
+            yield from _windows(tokens, Whole(tokens))
             continue
         if len(whole.counted) > LEAST_CERTAIN:
             yield whole
@@ -185,9 +185,8 @@ def _stretches(doc: Doc) -> Iterator[Stretch]:
     yield from _windows(run)
 
 
-def _windows(tokens: Sequence[Token]) -> Iterator[Stretch]:
+def _windows(tokens: Sequence[Token], whole: Whole | None = None) -> Iterator[Stretch]:
     places = [i for i, t in enumerate(tokens) if t.text[0].isalpha()]
-    whole = Whole(tokens)
     yield _stretch(tokens, whole)
     if len(places) > WINDOW + STEP // 2:
         for begin in range(0, len(places) - STEP, STEP):

@@ -102,7 +102,7 @@ class Whole:
 
 
 class Stretch(NamedTuple):
-    """Tokens of a sentence, a window of it or a run of short sentences; `whole` is the sentence of which it is a window.
+    """Tokens of a sentence, a window of it or a run of short sentences; `whole` is the sentence that a window is of.
 
     `counted` are the words that bear evidence, in lower case: without names in capitals and single letters, unless the
     stretch is `titled` (most of its words are in capitals).

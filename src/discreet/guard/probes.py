@@ -92,7 +92,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     adds = any(a.kind in policy.counted and a.subject in policy.subjects for a in attributes)
     if repeats and not adds and request.own is not None and set(fact_words(doc.text)) <= request.own.words:
         return None  # It tells users what they told of theirs, and no more.
-    records = Records(request.of("retrieved", "tool"), policy, request.docs)
+    records = Records(_records(request), policy, request.docs)
     for text in told:
         spoken = Spoken(text, request.docs)
         read = Read.of(spoken.doc, policy.domain)
@@ -101,6 +101,14 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
         if probe is not None:
             return probe
     return None
+
+
+def _records(request: Request) -> list[str]:
+    """The texts of a request that may be records: what was retrieved, and where the user's words are known, what else
+    stands around them."""
+    own = request.of("user")
+    around = request.of("unknown", "system") if own else ()
+    return [*request.of("retrieved", "tool"), *(text.replace(own[-1], " ") for text in around)]
 
 
 def _least(text: str, *, mine: bool, general: bool) -> float:

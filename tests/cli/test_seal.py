@@ -194,8 +194,8 @@ def test_bad_scores(refused: Refused, sealed: Path, tmp_path: Path, bad: str, sa
     (["unseal"], "Missing argument 'DIR'"), (["unseal", "{s}"], "Missing option '--scores'"),
     (["unseal", "{f}", "--scores", "{f}"], "coins.json"),
     *((["unseal", "{s}", "--scores", "{f}", *options.split()], said) for options, said in (
-        ("--commitment x", "No such option: --commitment"), ("--alpha 5", "expected alpha between 0 and 1"),
-        ("--alpha 0.1", "--alpha 0.1 was given and the seal commits to 0.05"), ("--seed 1", "--seed"),
+        ("--commitment x", "No such option: --commitment"), ("--alpha 0.1", "No such option: --alpha"),
+        ("--seed 1", "--seed"),
         ("--show-text", "--show-text"), ("--tolerance 0.5", "tolerance between .5 and 1"),
         ("--sign {f}", "no Ed25519 private key"), ("--out {s}/opened.json", "is a file of the seal or of the scores"),
         ("--out {s}/coins.json", "is a file of the seal or"), ("--out {f}", "is a file of the seal or of the scores"))),

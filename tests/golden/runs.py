@@ -221,7 +221,7 @@ def unseal(work: Path) -> Any:
 
 @golden
 def verify(work: Path) -> Any:
-    """Certificates that were written long ago, whole and tampered with."""
+    """Saved certificates, whole and tampered with."""
     folder = unpacked(SEAL / "seal.tar.xz", work / "seal")
     found = {}
     for name in ("leaking", "quiet"):

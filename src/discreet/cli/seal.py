@@ -50,8 +50,6 @@ def unseal(
         "label and logit_0 … logit_K.")],
     out: Annotated[Path | None, option("F", "Where the certificate goes [default: DIR/certificate.json].")] = None,
     sign: Annotated[Path | None, option("KEYFILE", "Sign with this Ed25519 key (PEM).")] = None,
-    alpha: Annotated[float | None, option(
-        "R", "Largest chance of a false finding, for an old seal that commits to none [default: the seal's].")] = None,
     tolerance: Annotated[float, option(
         "R", "Win rate over pairs that must not be missed; inconclusive without the power to see it.")] = 0.55,
     delta: Annotated[float, option("R", "The delta of the lower bound on epsilon.")] = 0.0,
@@ -63,8 +61,7 @@ def unseal(
     Exits with 1: a leak found; 0: no leak found, and the test had the power to find one; 3: inconclusive.
     """
     out = folder / "certificate.json" if out is None else out
-    certificate = lib.sealed.unseal(folder, scores, sign=sign, alpha=alpha, tolerance=tolerance, delta=delta,
-                                        out=out)
+    certificate = lib.sealed.unseal(folder, scores, sign=sign, tolerance=tolerance, delta=delta, out=out)
     summary = lib.commands.certificate_summary(certificate)
     output.say({key: value for key, value in certificate.items() if key not in ("scores", "opened")},
                lambda: f"{lib.report.to_text(summary)}\n\nCertificate: {out}")

@@ -182,7 +182,7 @@ def certificate_summary(found: page.Record) -> page.Summary:
     """The summary of `unseal`: the verdict first, then what it rests on."""
     words = page.words_of("seal")
     ceiling = "nothing" if found["epsilon_ceiling"] is None else f"{found['epsilon_ceiling']:.3f} at the most"
-    given = {**found, "most": ceiling, "leak": 1.0 / found["alpha"], "level": _level(found), "of": _openings(found)}
+    given = {**found, "most": ceiling, "leak": 1.0 / found["alpha"], "of": _openings(found)}
     rows = [(say(name, given), say(said, given, "none")) for name, said in words["certificate"]]
     rates = [(f"trained one first, {name}", interval(rate)) for name, rate in found["win_rate"].items()]
     rejected = f"{found['rejected_at']:,} pairs" if found["rejected"] else "never"
@@ -197,17 +197,13 @@ def checked_summary(certificate: page.Record, problems: Sequence[str], *, publis
     if problems:
         return page.Summary("certificate-check", words["inconsistent"], sections=(page.part("", _bullets(problems)),))
     signed = certificate["signature"] is not None
-    said = [_level(certificate),
+    said = [say(words["level"], certificate),
             *([words["opened"].format(average=_average(certificate), **certificate)]
               if certificate["openings"] != 1 else []),
             *([] if published else [words["unpublished"]]),
             *([words["signed"] if signed else words["unsigned"]] if not (signed and key) else [])]
     return page.Summary("certificate-check", say(words["consistent"], certificate), sections=(
         page.part("", _bullets(said)),))
-
-
-def _level(found: page.Record) -> str:
-    return say(page.words_of("seal")["level_sealed" if found["alpha_from"] == "seal" else "level_chosen"], found)
 
 
 def _average(found: page.Record) -> str:

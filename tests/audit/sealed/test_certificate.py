@@ -5,7 +5,6 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ def test_it_carries_all_that_a_check_needs() -> None:
     certificate = make_certificate(revealed, tolerance=0.6, delta=1e-6)
     assert set(certificate) >= ASKED
     expected = findings(revealed.differences(), ("score",), unit="record", source="seed", alpha=0.1, tolerance=0.6,
-                        delta=1e-6, committed=True)
+                        delta=1e-6)
     assert {key: certificate[key] for key in expected} == expected
     assert certificate["commitment"] == revealed.opening.commitment()
     assert certificate["opened"] == revealed.opening.to_json()
@@ -59,8 +58,8 @@ def test_it_survives_a_file(tmp_path: Path) -> None:
     assert json.loads(dump_json(certificate)) == Certificate.load(tmp_path / "c.json")
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", "x", '{"kind": "discreet.certificate", "schema": 1}',
-                                     '{"kind": "discreet.certificate", "schema": 2, "e_value": NaN}'])
+@pytest.mark.parametrize("content", ["[]", "{}", "x", '{"kind": "discreet.certificate", "schema": 2}',
+                                     '{"kind": "discreet.certificate", "schema": 3, "e_value": NaN}'])
 def test_no_certificate(tmp_path: Path, content: str) -> None:
     (tmp_path / "c.json").write_text(content)
     with pytest.raises(InputError, match=r"expected (what|a certificate of) discreet unseal"):
@@ -70,21 +69,8 @@ def test_no_certificate(tmp_path: Path, content: str) -> None:
 def test_the_level_is_that_of_the_seal() -> None:
     revealed = audit(1.0, alpha=0.01)
     certificate = make_certificate(revealed)
-    assert (certificate["alpha"], certificate["alpha_from"]) == (0.01, "seal")
-    assert make_certificate(revealed, alpha=0.01)["alpha"] == 0.01
-    with pytest.raises(UsageError, match=r"--alpha 0\.05 was given and the seal commits to 0\.01"):
-        make_certificate(revealed, alpha=0.05)
-
-
-def test_an_old_seal_takes_the_level_that_is_given_and_says_so() -> None:
-    revealed = audit(1.0)
-    old = replace(revealed, opening=replace(revealed.opening, alpha=None, key_hash=None))
-    for given, alpha in ((None, 0.05), (0.2, 0.2)):
-        certificate = json.loads(dump_json(make_certificate(old, alpha=given)))
-        assert (certificate["alpha"], certificate["alpha_from"]) == (alpha, "unsealing")
-        assert "level_chosen_late" in certificate["claim_codes"]
-        assert problems(certificate) == []
-    assert "level_chosen_late" not in make_certificate(revealed)["claim_codes"]
+    assert certificate["alpha"] == 0.01
+    assert problems(certificate) == []
 
 
 SEED = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
@@ -166,7 +152,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "two names": (lambda c: c["scores"].update(names=["a", "a"]), "a name twice"),
     "no scores": (lambda c: c.pop("scores"), "not names and values"),
     "no opening": (lambda c: c.pop("opened"), "no opened seal"),
-    "alpha": (lambda c: c.update(alpha=0.5), "'alpha' is not the 0.05 that was committed to"),
+    "alpha": (lambda c: c.update(alpha=0.5), f"'alpha' {ALTERED}"),
     "another opening": (lambda c: c.update(other_openings=[]), "'openings' is not what coins and scores give"),
     "openings of text": (lambda c: c.update(other_openings="none"), "is no list of openings"),
     "no openings": (lambda c: c.pop("other_openings"), "is no list of openings"),
@@ -174,15 +160,13 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "its own opening": (lambda c: c["other_openings"][0].update(scores=c["scores_hash"]), "is no list of openings"),
     "an opening beyond all": (lambda c: c["other_openings"][0].update(log10_e_value=1e300), "is no list of openings"),
     "hash of scores": (lambda c: c.update(scores_hash="0" * 64), ALTERED),
-    "alpha of text": (lambda c: c.update(alpha="0.05"), "alpha, tolerance or delta"),
-    "tolerance": (lambda c: c.update(tolerance=2), "alpha, tolerance or delta"),
-    "no delta": (lambda c: c.pop("delta"), "alpha, tolerance or delta"),
+    "alpha of text": (lambda c: c.update(alpha="0.05"), f"'alpha' {ALTERED}"),
+    "tolerance": (lambda c: c.update(tolerance=2), "tolerance or delta"),
+    "no delta": (lambda c: c.pop("delta"), "tolerance or delta"),
     "added to scores": (lambda c: c["scores"].update(note="all is well"), "not names and values"),
-    "no signature": (lambda c: c.pop("signature"), "signature of a certificate of schema 2 is missing"),
-    "no date": (lambda c: c.pop("made"), "made of a certificate of schema 2 is missing"),
+    "no signature": (lambda c: c.pop("signature"), "signature of a certificate of schema 3 is missing"),
+    "no date": (lambda c: c.pop("made"), "made of a certificate of schema 3 is missing"),
     "added": (lambda c: c.update(note="all is well"), "1 fields are not of a certificate"),
-    "wording": (lambda c: c.update(wording=1), "2 fields are not of a certificate"),
-    "wording of text": (lambda c: c.update(wording="1"), "'wording' is none of 1 and 2"),
     "kind": (lambda c: c.update(kind="other"), ALTERED),
 }
 @pytest.fixture
@@ -210,8 +194,8 @@ def test_every_alteration_is_noticed_though_the_digest_is_renewed(certificate: d
 
 def test_every_figure_is_recomputed(certificate: dict[str, Any]) -> None:
     figures = set(certificate) - {"kind", "schema", "discreet", "made", "commitment", "alpha", "tolerance", "delta",
-                                  "scores", "opened", "digest", "signature", "other_openings", "scores_hash", "wording"}
-    assert len(figures) == 31
+                                  "scores", "opened", "digest", "signature", "other_openings", "scores_hash"}
+    assert len(figures) == 30
     for name in figures:
         value = certificate[name]
         other = (not value) if isinstance(value, bool) else value * 1.001 + 1 if isinstance(value, int | float) else "x"

@@ -117,10 +117,6 @@ def test_every_member_needs_a_score() -> None:
         reveal(sealed.opening, keyed, fewer, "F")
     with pytest.raises(InputError, match="its ids are those of other records; expected"):
         reveal(sealed.opening, keyed, Scores(("score",), ("a", "b"), np.ones((2, 1))), "F")
-    # An altered key is not blamed on the scores, in an old seal that does not hold its hash.
-    old = replace(sealed.opening, alpha=None, key_hash=None)
-    with pytest.raises(InputError, match=r"F has no score for any of the 40 members .* or the 'key' in coins\.json"):
-        reveal(old, KeyedHash(sealed.key[::-1]), scores, "F")
 
 
 def test_the_same_scores_under_other_names_are_others() -> None:

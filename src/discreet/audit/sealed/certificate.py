@@ -17,14 +17,14 @@ from typing import Any
 from discreet import __version__
 from discreet.audit.scores.logits import LARGEST
 from discreet.audit.sealed import opening as commitments
-from discreet.audit.sealed.figures import ALPHA, TOLERANCE, WORDING, findings, in_range
+from discreet.audit.sealed.figures import TOLERANCE, findings, in_range
 from discreet.audit.sealed.scores import Revealed, Rows, read_scores, reveal
 from discreet.audit.sealed.sealing import FILES
 from discreet.core.errors import InputError, UsageError, need
 from discreet.core.files import dump_json, why, write_atomic
 
 KIND = "discreet.certificate"
-SCHEMA = 2
+SCHEMA = 3
 ALGORITHM = "Ed25519"
 SEALS = ("digest", "signature")
 """Fields that cover all others."""
@@ -95,8 +95,8 @@ class Signer:
                 "value": self._key.sign(content).hex()}
 
 
-def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tolerance: float = TOLERANCE,
-           delta: float = 0.0, sign: Path | str | None = None, out: Path | str | None = None) -> Certificate:
+def unseal(folder: Path | str, scores: Rows, *, tolerance: float = TOLERANCE, delta: float = 0.0,
+           sign: Path | str | None = None, out: Path | str | None = None) -> Certificate:
     """After training and scoring: open the coins of a seal and say what the scores give away.
 
     The folder keeps a record of the opening (`opened.json`), also where no certificate is written. UsageError for
@@ -109,16 +109,15 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
         What `seal(…).save(folder)` wrote.
     scores : path, data frame, or mappings
         As `read_scores`: id and score for every record of `probe.jsonl`.
-    alpha, tolerance, delta
-        As `findings`; α for an old seal that commits to none.
+    tolerance, delta
+        As `findings`.
     sign, out : path, optional
         The PEM file of an Ed25519 key to sign with, and where the certificate is written.
     """
     folder = Path(folder)
-    if not in_range(ALPHA if alpha is None else alpha, tolerance, delta):
-        said = "" if alpha is None else f"alpha {alpha:g}, "
-        raise UsageError(f"{said}tolerance {tolerance:g}, delta {delta:g}; expected alpha between 0 and 1, "
-                         f"a tolerance between .5 and 1, and a delta from 0 to below 1")
+    if not in_range(tolerance, delta):
+        raise UsageError(f"tolerance {tolerance:g}, delta {delta:g}; expected a tolerance between .5 and 1, and a delta "
+                         f"from 0 to below 1")
     given = Path(scores) if isinstance(scores, str | Path) else None
     kept = [*(folder / name for name in (*FILES, commitments.OPENINGS_FILE)), *([] if given is None else [given])]
     if out is not None and Path(out).resolve() in [path.resolve() for path in kept]:
@@ -129,8 +128,7 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
     revealed = reveal(opening, keyed, read_scores(scores), str(given or "the given data"))
     openings = commitments.read_openings(folder, opening.commitment())
     others = [one for one in openings if one["scores"] != revealed.scores_hash()]
-    certificate = make_certificate(revealed, alpha=alpha, tolerance=tolerance, delta=delta, signer=signer,
-                                   others=others)
+    certificate = make_certificate(revealed, tolerance=tolerance, delta=delta, signer=signer, others=others)
     # The record first: a certificate that exists has been counted.
     commitments.record_opening(folder, openings, certificate)
     if out is not None:
@@ -138,34 +136,25 @@ def unseal(folder: Path | str, scores: Rows, *, alpha: float | None = None, tole
     return certificate
 
 
-def make_certificate(revealed: Revealed, *, alpha: float | None = None, tolerance: float = TOLERANCE,
-                     delta: float = 0.0, others: Sequence[Mapping[str, Any]] = (), signer: Signer | None = None,
-                     ) -> Certificate:
+def make_certificate(revealed: Revealed, *, tolerance: float = TOLERANCE, delta: float = 0.0,
+                     others: Sequence[Mapping[str, Any]] = (), signer: Signer | None = None) -> Certificate:
     """The certificate of an opening; see `findings` for the figures and their arguments.
 
-    `alpha` is that of the seal; a seal that commits to none takes the one given (.05 if none is). UsageError for
-    another than the seal's. `others` are the recorded openings with other scores.
+    `others` are the recorded openings with other scores.
     """
-    opening = revealed.opening
-    if None not in (opening.alpha, alpha) and alpha != opening.alpha:
-        raise UsageError(f"--alpha {alpha:g} was given and the seal commits to {opening.alpha:g}; expected none: it "
-                         f"was fixed before training")
-    level = next(one for one in (opening.alpha, alpha, ALPHA) if one is not None)
     body = {"discreet": __version__, "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            **_body(revealed, {"alpha": level, "tolerance": tolerance, "delta": delta}, others, WORDING)}
+            **_body(revealed, {"tolerance": tolerance, "delta": delta}, others)}
     signed = {**body, "digest": commitments.hash_of(body)}
     return Certificate({**signed, "signature": None if signer is None else signer.sign(commitments.canonical(signed))})
 
 
-def _body(revealed: Revealed, settings: Mapping[str, float], others: Sequence[Mapping[str, Any]], wording: int
-          ) -> dict[str, Any]:
+def _body(revealed: Revealed, settings: Mapping[str, float], others: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What coins, scores and settings decide."""
     opening = revealed.opening
     return {
-        "kind": KIND, "schema": SCHEMA, "wording": wording, "commitment": opening.commitment(),
-        **findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source, wording=wording,
-                   committed=opening.alpha is not None, others=[float(one["log10_e_value"]) for one in others],
-                   **settings),
+        "kind": KIND, "schema": SCHEMA, "commitment": opening.commitment(),
+        **findings(revealed.differences(), revealed.names, unit=opening.unit, source=opening.source,
+                   alpha=opening.alpha, others=[float(one["log10_e_value"]) for one in others], **settings),
         "other_openings": [{name: one[name] for name in commitments.SHOWN} for one in others],
         "scores_hash": revealed.scores_hash(),
         "scores": {"names": list(revealed.names), "values": {k: list(v) for k, v in revealed.scores.items()}},
@@ -188,23 +177,17 @@ def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key
         yield "the signature does not fit: something was altered, or another key signed"
     if public_key is not None and (not isinstance(signature, Mapping) or signature.get("public_key") != public_key):
         yield "it is not signed with the key that was given"
-    opening, alpha = commitments.Opening.from_json(certificate.get("opened"), "certificate"), certificate.get("alpha")
+    opening = commitments.Opening.from_json(certificate.get("opened"), "certificate")
     revealed = _revealed(opening, certificate.get("scores"))
     if commitment is not None and opening.commitment() != commitment:
         yield "the opened coins do not hash to the commitment that was published: they are of another seal"
-    settings = {name: certificate.get(name) for name in ("alpha", "tolerance", "delta")}
+    settings = {name: certificate.get(name) for name in ("tolerance", "delta")}
     if not all(map(_is_number, settings.values())) or not in_range(**settings):  # type: ignore[arg-type]
-        raise InputError("alpha, tolerance or delta is missing or out of range")
-    if opening.alpha not in (None, alpha):
-        yield f"'alpha' is not the {opening.alpha:g} that was committed to: it was altered"
-    others, wording = certificate.get("other_openings"), certificate.get("wording", 1)
+        raise InputError("tolerance or delta is missing or out of range")
+    others = certificate.get("other_openings")
     if not commitments.are_openings(others) or any(one["scores"] == revealed.scores_hash() for one in others or ()):
         raise InputError("'other_openings' is no list of openings with other scores: it was altered")
-    if wording not in (1, WORDING) or isinstance(wording, bool):
-        raise InputError(f"'wording' is none of 1 and {WORDING}: it was altered")
-    expected = _body(revealed, {name: float(value or 0.0) for name, value in settings.items()}, others or (), wording)
-    if "wording" not in certificate:
-        del expected["wording"]
+    expected = _body(revealed, {name: float(value or 0.0) for name, value in settings.items()}, others or ())
     if missing := sorted({*expected, *UNCHECKED, *SEALS} - set(certificate)):
         yield f"{', '.join(missing)} of a certificate of schema {SCHEMA} is missing: it was taken out"
     for name, value in expected.items():

@@ -19,14 +19,11 @@ ALPHA = 0.05
 TOLERANCE = 0.55
 POWER = 0.8
 LOG_MOST = 709.0
-SENTENCES = Sentences.read(__package__)
-WORDING = 2
-"""Version of the sentences; certificates keep that of their time, so that the old ones can be checked."""
+say = Sentences.read(__package__).of("certificate")
 
 
 def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, source: Source, alpha: float = ALPHA,
-             tolerance: float = TOLERANCE, delta: float = 0.0, committed: bool = False,
-             others: Sequence[float] = (), wording: int = WORDING) -> dict[str, Any]:
+             tolerance: float = TOLERANCE, delta: float = 0.0, others: Sequence[float] = ()) -> dict[str, Any]:
     """The figures of a certificate.
 
     Parameters
@@ -39,12 +36,8 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
         The win rate (how often the trained one of a pair scores higher) that must not be missed.
     delta : float in [0, 1)
         Of (ε, δ); the anytime bound is of δ = 0.
-    committed : bool
-        Whether the commitment holds `alpha`.
     others : sequence of float
         log10 of the `e_value` of every other file of scores that the seal was opened with.
-    wording : 1 or 2
-        Version of the sentences; the first has no codes.
 
     Returns
     -------
@@ -71,8 +64,8 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
              for name, w, m in zip(names, wins, untied, strict=True)}
     found: dict[str, Any] = {
         "design": "sealed", "unit": unit, "coins_from": "operating system" if source == "os" else "seed: not secret",
-        "alpha": alpha, "alpha_from": "seal" if committed else "unsealing", "rejected": crossing is not None,
-        "rejected_at": crossing, **{name: exp(min(value, LOG_MOST)) for name, value in logs.items()},
+        "alpha": alpha, "rejected": crossing is not None, "rejected_at": crossing,
+        **{name: exp(min(value, LOG_MOST)) for name, value in logs.items()},
         **{f"log10_{name}": value / log(10.0) for name, value in logs.items()}, "openings": 1 + len(others),
         "p_value": min(1.0, exp(-float(path.max()))), "pairs": n, "pairs_untied": dict(zip(names, untied, strict=True)),
         "win_rate": {name: rate.to_json() for name, rate in rates.items()}, "epsilon_lower": bound.epsilon,
@@ -86,18 +79,16 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
     verdict, reason = ("fail", "leak_found") if found["rejected"] else (
         "inconclusive", "power_too_low") if found["power"] < POWER else (
         "inconclusive", "win_rate_unclear") if high > tolerance else ("pass", "no_leak_found")
-    last = {"several_openings": bool(others), "level_chosen_late": not committed, "seeded": source != "os"}
+    last = {"several_openings": bool(others), "seeded": source != "os"}
     claims = ["false_findings", "what_leaks" if found["rejected"] else "no_proof_of_privacy",
               "no_difference" if found["epsilon_ceiling"] is None else "largest_epsilon", "blind_scorer",
               *(code for code, applies in last.items() if applies)]
     facts = {**found, "who": "record" if unit == "record" else "user", "odds": 1.0 / alpha, "least_power": POWER,
              "high": high, "any_false": min(1.0, found["openings"] * alpha)}
-    say = SENTENCES.of(str(wording))
-    found |= {"verdict": verdict, "reason": str(say(reason, **facts)),
-              "claims": [str(say(code, **facts)) for code in claims]}
-    return found if wording == 1 else {**found, "reason_code": reason, "claim_codes": claims}
+    return {**found, "verdict": verdict, "reason": str(say(reason, **facts)), "reason_code": reason,
+            "claims": [str(say(code, **facts)) for code in claims], "claim_codes": claims}
 
 
-def in_range(alpha: float, tolerance: float, delta: float) -> bool:
-    """Whether the three settings of `findings` can be."""
-    return 0.0 < alpha < 1.0 and 0.5 < tolerance < 1.0 and 0.0 <= delta < 1.0
+def in_range(tolerance: float, delta: float) -> bool:
+    """Whether the settings of an opening can be."""
+    return 0.5 < tolerance < 1.0 and 0.0 <= delta < 1.0

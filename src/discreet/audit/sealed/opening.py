@@ -4,8 +4,6 @@
 however few they are. *Binding*: another opening of the same hash would be a collision of SHA-256. Ids are HMAC-SHA256
 under a key that is never published (ids may be guessable), so a certificate names no record to who lacks the key.
 The commitment holds SHA-256 of that key, which has 256 random bits: a key that was altered is told from other scores.
-
-Seals of schema 1, the first, had neither α nor the hash of the key; they are still read.
 """
 
 from __future__ import annotations
@@ -23,9 +21,7 @@ from discreet.core.files import KeyedHash, dump_json, why, write_atomic
 
 KIND = "discreet.seal"
 SCHEMA = 2
-FIRST_KEYS = {"kind", "schema", "salt", "unit", "source", "pairs", "coins"}
-KEYS = {1: FIRST_KEYS, SCHEMA: FIRST_KEYS | {"alpha", "key_hash"}}
-"""What an opening of each schema holds."""
+KEYS = {"kind", "schema", "salt", "unit", "source", "pairs", "coins", "alpha", "key_hash"}
 HEX64 = re.compile("[0-9a-f]{64}")
 COINS_KIND, COMMITMENT_KIND, OPENINGS_KIND = "discreet.coins", "discreet.commitment", "discreet.openings"
 OPENINGS_FILE = "opened.json"
@@ -59,15 +55,15 @@ class Opening:
     Attributes
     ----------
     salt, key_hash : str
-        64 hexadecimal digits: random ones, and SHA-256 of the key of the ids (None in seals of schema 1).
+        64 hexadecimal digits: random ones, and SHA-256 of the key of the ids.
     source : "os" or "seed"
         Where the coins came from: the operating system's generator, or a seed that makes them no secret.
     pairs : tuple of (side, side)
         Keyed ids of the records of either side, in the committed order of pairs.
     coins : str
         One "0" or "1" a pair: the side that is trained on.
-    alpha : float in (0, 1) or None
-        Largest chance of a false finding, fixed before training. None in seals of schema 1.
+    alpha : float in (0, 1)
+        Largest chance of a false finding, fixed before training.
     """
 
     salt: str
@@ -75,15 +71,14 @@ class Opening:
     source: Source
     pairs: tuple[tuple[Side, Side], ...]
     coins: str
-    alpha: float | None = None
-    key_hash: str | None = None
+    alpha: float
+    key_hash: str
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `commitment` is their hash."""
-        first = self.alpha is None
-        return {"kind": KIND, "schema": 1 if first else SCHEMA, "salt": self.salt, "unit": self.unit,
-                "source": self.source, "pairs": [[list(side) for side in pair] for pair in self.pairs],
-                "coins": self.coins, **({} if first else {"alpha": self.alpha, "key_hash": self.key_hash})}
+        return {"kind": KIND, "schema": SCHEMA, "salt": self.salt, "unit": self.unit, "source": self.source,
+                "pairs": [[list(side) for side in pair] for pair in self.pairs], "coins": self.coins,
+                "alpha": self.alpha, "key_hash": self.key_hash}
 
     def commitment(self) -> str:
         """64 hexadecimal digits."""
@@ -97,22 +92,20 @@ class Opening:
     @classmethod
     def from_json(cls, given: Any, where: str) -> Opening:
         """Read back what `to_json` wrote; InputError, beginning with `where`, for anything that is no opening."""
-        schema = given.get("schema") if isinstance(given, Mapping) and given.get("kind") == KIND else None
-        if schema not in (1, SCHEMA):
-            raise InputError(f"{where} holds no opened seal of schema 1 or {SCHEMA}; expected what discreet seal wrote")
-        if set(given) != KEYS[schema]:
+        if not isinstance(given, Mapping) or (given.get("kind"), given.get("schema")) != (KIND, SCHEMA):
+            raise InputError(f"{where} holds no opened seal of schema {SCHEMA}; expected what discreet seal wrote")
+        if set(given) != KEYS:
             raise InputError(f"{where}: the opened seal has keys that discreet seal does not write; expected it whole")
-        coins, alpha, pairs = given["coins"], given.get("alpha"), _pairs(given["pairs"], where)
+        coins, alpha, pairs = given["coins"], given["alpha"], _pairs(given["pairs"], where)
         sound = {
             "salt": is_hash(given["salt"]), "unit": given["unit"] in ("record", "group"),
             "source": given["source"] in ("os", "seed"),
             "coins": isinstance(coins, str) and re.fullmatch("[01]+", coins) and len(coins) == len(pairs),
-            "alpha": schema == 1 or (isinstance(alpha, float) and 0.0 < alpha < 1.0),
-            "key_hash": schema == 1 or is_hash(given["key_hash"])}
+            "alpha": isinstance(alpha, float) and 0.0 < alpha < 1.0, "key_hash": is_hash(given["key_hash"])}
         for name, fine in sound.items():
             if not fine:
                 raise InputError(f"{where}: {name!r} is not what discreet seal writes; expected it unaltered")
-        return cls(given["salt"], given["unit"], given["source"], pairs, coins, alpha, given.get("key_hash"))
+        return cls(given["salt"], given["unit"], given["source"], pairs, coins, alpha, given["key_hash"])
 
 
 def _pairs(given: Any, where: str) -> tuple[tuple[Side, Side], ...]:
@@ -179,10 +172,10 @@ def read_coins(folder: Path) -> tuple[Opening, KeyedHash]:
     if found != published:
         raise InputError(f"{path} does not open the commitment: it hashes to {found[:12]}… and {published[:12]}… was "
                          f"committed; the coins or the commitment were altered after the seal")
-    if opening.key_hash not in (None, hashlib.sha256(bytes.fromhex(key)).hexdigest()):
+    if opening.key_hash != hashlib.sha256(bytes.fromhex(key)).hexdigest():
         raise InputError(f"{path}: 'key' is not the key of the commitment, so no id can be told; it was altered after "
                          f"the seal: expected it as discreet seal wrote it")
-    if opening.alpha is not None and alpha != opening.alpha:
+    if alpha != opening.alpha:
         raise InputError(f"{folder / 'commitment.json'}: 'alpha' is not the {opening.alpha:g} that was committed to; "
                          f"it was altered after the seal: expected it as discreet seal wrote it")
     return opening, KeyedHash(bytes.fromhex(key), scope="seal")

@@ -157,9 +157,8 @@ def reveal(opening: Opening, keyed: KeyedHash, scores: Scores, source: str = "sc
     wanted = [(number, k) for number, pair in enumerate(opening.pairs, start=1) for side in pair for k in side]
     missing = [number for number, k in wanted if k not in of]
     if len(missing) == len(wanted):
-        altered = "" if opening.key_hash else ", or the 'key' in coins.json was altered after the seal"
         raise InputError(f"{source} has no score for any of the {len(wanted)} members of the pairs: its ids are those "
-                         f"of other records{altered}; expected one for every row of probe.jsonl, under the same ids")
+                         f"of other records; expected one for every row of probe.jsonl, under the same ids")
     if missing:
         raise InputError(f"{source} has no score for {len(missing)} members of the {len(opening.pairs)} pairs (the "
                          f"first in pair {missing[0]}); expected one for every row of probe.jsonl, under the same ids")

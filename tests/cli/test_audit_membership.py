@@ -92,20 +92,19 @@ def texts_of(path: Path, scores: Path) -> Path:
 class TestFiles:
     def test_a_run_folder_is_whole_and_has_no_text(self, cli: Cli, files: Path, tmp_path: Path) -> None:
         out, texts = tmp_path / "run", texts_of(tmp_path / "texts.jsonl", files / "safe.parquet")
-        ended = audit(cli, files / "safe.parquet", "--out", out, "--texts", texts, "--frontier", "--attacks", "loss")
+        ended = audit(cli, files / "safe.parquet", "--out", out, "--texts", texts, "--attacks", "loss")
         assert ended.code == 3
         assert {one.name for one in out.iterdir()} == {
             "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
             "junit.xml", "summary.md", "records.csv"}
         figures = {one.name for one in (out / "figures").iterdir()}
-        assert {"standing.svg", "standing.csv", "frontier.svg", "frontier.csv"} <= figures
+        assert {"standing.svg", "standing.csv"} <= figures
         assert {Path(name).stem for name in figures if name.endswith(".svg")} == {
             Path(name).stem for name in figures if name.endswith(".csv")}
         for one in out.rglob("*"):
             assert one.is_dir() or MARK not in one.read_text(encoding="utf-8")
         record = result(out)
         assert "on texts" in record["controls"]["blind_auc"]["method"]
-        assert record["frontier"]["points"]
         assert yaml.safe_load((out / "config.yaml").read_text(encoding="utf-8"))["design"] == "convenience"
         assert "done" in (out / "log.jsonl").read_text(encoding="utf-8")
 

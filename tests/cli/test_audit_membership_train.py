@@ -221,7 +221,7 @@ class TestBadInput:
                                ("head:encoder=none", "'head' with these options"))),
         (("--recipe", "gone.yaml"), "cannot read the recipe"),
         (("--recipe", "transformer:base=./gone"), "there is no folder './gone'"),
-        (("--seeds", "2", "--frontier"), "--frontier is about one training, and --seeds 2 trains several"),
+        (("--seeds", "2", "--show-text"), "--show-text is about one training, and --seeds 2 trains several"),
         (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "--planted holds '0'"),
         (("--planted", "two"), "--planted holds 'two'; expected whole numbers from 1"),
         (("--sizes", "a=many"), "--sizes holds 'a=many'"),

@@ -350,7 +350,7 @@ class TestParts:
         assert "(no control)" in said(low, control_auc=NOTHING | {"reason": "none"})
         assert said({**low, "high": 0.52}) == ""
 
-    def test_frontier_and_embedding_are_there_where_they_are_in_the_record(self, passing: Record) -> None:
+    def test_an_embedding_is_there_where_it_is_in_the_record(self, passing: Record) -> None:
         points = [{"set": "random", "x": 0.0, "y": 1.0}, {"set": "boundary members", "x": 1.0, "y": 0.0}]
         found = {"name": "outlier_boundary", "estimate": {"value": 0.63, "low": None, "high": None}, "chance": 0.5,
                  "p": {"value": 0.01}}

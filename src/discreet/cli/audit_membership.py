@@ -31,8 +31,6 @@ from discreet.core.design import ASSIGNED, Design, shown_design
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, progress, write_atomic
 
-FRONTIER: dict[str, Any] = {"strengths": {"sigma": [0.5, 1.0, 2.0], "decimals": [2.0, 1.0]}, "queries": (1, 16, 256),
-                            "draws": 5}
 Coins = tuple["lib.sealed.Opening", KeyedHash, bool]
 """The opened coins of a seal, the hashes of its names, and whether the seal was compared with what was published."""
 NO_SELECTOR = ("--show-text shows the records at the decision boundary, and no selection model says where that is; "
@@ -60,8 +58,6 @@ class Audit:
     permutations: Annotated[int, option(
         "N", "Permutations of the membership labels, for p values; 0 leaves them out.")] = 999
     bootstraps: Annotated[int, option("N", "Resamples for differences of TPRs.")] = 1000
-    frontier: Annotated[bool, flag(
-        "Also measure what releasing less would change (a short `defend frontier`).")] = False
     history: Annotated[Path | None, option(
         "F", "Append this run as a line to a history (JSON Lines), and show earlier runs on the page.")] = None
     seed: Seed = 42
@@ -88,8 +84,7 @@ class Audit:
 
     def alone(self) -> str | None:
         """The option that was given and is about a single training, if any."""
-        given = {"--embeddings": self.embeddings is not None, "--frontier": self.frontier,
-                 "--show-text": self.show_text}
+        given = {"--embeddings": self.embeddings is not None, "--show-text": self.show_text}
         return next((name for name, is_given in given.items() if is_given), None)
 
     def rates(self) -> tuple[float, ...]:
@@ -313,10 +308,6 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
                                      provenance={**known, "split_groups_left_out": left_out})
     record: dict[str, Any] = {**done.record, **(further or {})}
     target = done.decisive.target
-    if audit.frontier:
-        record["frontier"] = lib.defences.frontier(
-            table, table.index(target), lib.random.default_rng(audit.seed), **FRONTIER,
-            each=lambda todo: progress(todo, len(todo), quiet=output.quiet, label="mechanisms")).to_json()
     if vectors is not None and audit.embeddings is not None:
         record["embedding"] = lib.embedding.embedding_record(
             vectors, table, table.index(target), lib.random.default_rng(audit.seed),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import Any
 
 from discreet.core.numbers import REFERENCES, attack_name, counted, say
 from discreet.report import summary as page
@@ -60,13 +59,6 @@ def summary(record: page.Record) -> page.Summary:
         footer=words["footer"])
 
 
-def sections(record: page.Record) -> tuple[page.Section, page.Section]:
-    """The frontier within an audit: on its page, and in a sentence on the terminal."""
-    title = page.words_of("frontier")["title"]
-    return (page.Section(title, page.blocks(drawing(record), *tables(record)), name="less"),
-            page.Section(title, (brief(record),), terminal=True, page=False))
-
-
 def drawing(record: page.Record, selection: str = "global") -> Figure | None:
     """A row per mechanism and strength, from one query to the most, its control under it; None without a figure."""
     lines, data, before = list[page.Record](), list[Row](), None
@@ -113,19 +105,6 @@ def _by_queries(record: page.Record, points: list[page.Record], selection: str) 
     rows = [(point["queries"], row) for point in points if (row := attacked(record, point, selection)) is not None]
     runs = [(row, [queries for queries, _ in run]) for row, run in groupby(rows, key=lambda pair: pair[1])]
     return [(" to ".join(dict.fromkeys(f"{end(queries):,}" for end in (min, max))), row) for row, queries in runs]
-
-
-def brief(record: page.Record) -> page.Text:
-    """The frontier in a sentence: the strongest attack without a defence, and the defence that lowers it most."""
-    words = page.words_of("frontier")
-    rows: list[dict[str, Any]] = [
-        {**row, "name": name} for name, points in released(record).items()
-        if (row := attacked(record, points[-1])) is not None and row["auc"]["value"] is not None]
-    if len(rows) < 2:
-        return page.Text(words["no_brief"])
-    least = min(rows[1:], key=lambda row: float(row["auc"]["value"]))
-    return page.Text(say(words["brief"], {"undefended": rows[0], **least, "most": max(
-        point["queries"] for point in record["points"])}))
 
 
 def _leads(record: page.Record, words: page.Record) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from discreet.core.numbers import (
     say,
     times,
 )
-from discreet.report import attackers, audits, embedding, frontier, membership_runs, record_risk, training
+from discreet.report import attackers, audits, embedding, membership_runs, record_risk, training
 from discreet.report import membership_charts as charts
 from discreet.report import summary as page
 from discreet.report.membership_charts import BOUNDARY_N, Audited, audited, merged, selection_name
@@ -34,7 +34,7 @@ NOT_IN_TERMINAL = ("members + others", "difference", "would take more", "TPR at 
 
 
 def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> page.Summary:
-    """The summary of `MembershipAudit.to_json()` with, where there are such, `frontier`, `embedding` and `training`.
+    """The summary of `MembershipAudit.to_json()` with, where there are such, `embedding` and `training`.
 
     `texts` are `{id, side, label, p, text}` of records at the boundary, where texts may be shown.
     """
@@ -53,7 +53,6 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
             *page.blocks(_named(charts.standing(one), k), _named(charts.protocols(one), k)),
             *_details(one, words, k)), name=f"target-{k}", folded=True) for k, one in enumerate(targets[1:], start=2)),
         _top(first, words), training.membership_lines(trained) if trained else None,
-        *(frontier.sections(record["frontier"]) if record.get("frontier") else ()),
         embedding.section(record["embedding"]) if record.get("embedding") else None,
         _structure(record["structure"], words) if record.get("structure") else None,
         membership_runs.history(record["history"], first.tolerance) if record.get("history") else None,

@@ -116,8 +116,8 @@ def unseal(folder: Path | str, scores: Rows, *, tolerance: float = TOLERANCE, de
     """
     folder = Path(folder)
     if not in_range(tolerance, delta):
-        raise UsageError(f"tolerance {tolerance:g}, delta {delta:g}; expected a tolerance between .5 and 1, and a delta "
-                         f"from 0 to below 1")
+        raise UsageError(f"tolerance {tolerance:g}, delta {delta:g}; expected a tolerance between .5 and 1, and a "
+                         f"delta from 0 to below 1")
     given = Path(scores) if isinstance(scores, str | Path) else None
     kept = [*(folder / name for name in (*FILES, commitments.OPENINGS_FILE)), *([] if given is None else [given])]
     if out is not None and Path(out).resolve() in [path.resolve() for path in kept]:

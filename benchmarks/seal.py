@@ -27,10 +27,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from discreet.audit.sealed import Datum, Scores, findings, reveal
+from discreet.audit.sealed import POWER, Datum, Scores, findings, reveal
 from discreet.audit.sealed import seal as seal_data
 from discreet.core.files import KeyedHash
-from discreet.stats.epsilon import ladder_epsilon, pairs_needed, rate_of_epsilon
+from discreet.stats.epsilon import detection_power, ladder_epsilon, least_size, rate_of_epsilon
 from discreet.stats.evalues import KINDS, first_crossing, log_e_average
 
 Array = NDArray[np.float64]
@@ -80,7 +80,7 @@ def power(seed: int) -> list[str]:
                  for _ in range(400)]
         rows.append([f"{rate:.2f}", *(f"{np.mean(np.array(found) <= n):.2f}" for n in SIZES),
                      f"{np.median(found):.0f}" if np.median(found) < 10**9 else "more",
-                     f"{pairs_needed(rate, KINDS / ALPHA):,}"])
+                     f"{least_size(lambda n, rate=rate: detection_power(n, rate, KINDS / ALPHA) >= POWER):,}"])
     return ["### Power: share of 400 leaking models detected, by win rate and number of pairs", "",
             *table(["win rate", *(f"n = {n}" for n in SIZES), "median pairs to e ≥ 20", "pairs promised for power .8"],
                    rows)]

@@ -55,7 +55,8 @@ def test_lone_surrogates_and_keys(tmp_path: Path) -> None:
     [row] = read_texts(written(tmp_path / "f.jsonl", {"id": "a", "text": "\ud800 x", "label": "0"}))
     assert row.text == "\ufffd x"
     assert row.text not in repr(row)
-    assert LabelledText("1", "Ｏne  Two\n", "0").text_key == LabelledText("2", "one two", "1").text_key
+    assert LabelledText("1", "Ｏne  Straße\n", "0").text_key == LabelledText("2", "one STRASSE", "1").text_key
+    assert LabelledText("1", "one two", "0").text_key != LabelledText("2", "onetwo", "0").text_key
 
 
 @pytest.mark.parametrize(("change", "message"), [

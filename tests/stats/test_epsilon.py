@@ -16,9 +16,9 @@ from discreet.stats.epsilon import (
     epsilon_of_rate,
     ladder_epsilon,
     least_rate,
+    least_size,
     one_run_epsilon,
     one_run_p,
-    pairs_needed,
     rate_of_epsilon,
 )
 from discreet.stats.evalues import KINDS, first_crossing, log_e_average, log_e_process, wins_needed
@@ -117,8 +117,9 @@ def test_power_is_the_binomial_tail_and_the_process_keeps_the_promise() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.6, 0.75, 0.95])
-def test_pairs_needed_and_least_rate_agree(rate: float) -> None:
-    n = pairs_needed(rate, 40)
+def test_the_least_size_and_rate_agree(rate: float) -> None:
+    n = least_size(lambda n: detection_power(n, rate, 40) >= 0.8)
+    assert n is not None
     assert detection_power(n, rate, 40) >= 0.8
     assert detection_power(n // 2, rate, 40) < 0.8
     least = least_rate(n, 40)
@@ -136,7 +137,4 @@ def test_what_cannot_be_is_refused() -> None:
         one_run_p(1, 2, -1.0)
     with pytest.raises(ValueError, match="n 1"):
         one_run_p(1, 2, 1.0, n=1)
-    with pytest.raises(ValueError, match="above one half"):
-        pairs_needed(0.5, 40)
-    with pytest.raises(ValueError, match="expected a larger one"):
-        pairs_needed(0.5001, 40)
+    assert least_size(lambda n: detection_power(n, 0.5001, 40) >= 0.8) is None

@@ -15,7 +15,6 @@ from discreet.stats import (
     auroc,
     fpr_at_tpr,
     placements,
-    roc_curve,
     tpr_at_fpr,
 )
 from discreet.stats.roc import Reweighting, least_count, most_count
@@ -61,7 +60,7 @@ def test_auroc_is_the_share_of_ordered_pairs(data: Data) -> None:
 @given(scored())
 def test_curve_is_scikit_learns(data: Data) -> None:
     scores, labels = data
-    ours, theirs = roc_curve(scores, labels), metrics.roc_curve(labels, scores, drop_intermediate=False)
+    ours, theirs = RocCore.of(scores, labels).curve(), metrics.roc_curve(labels, scores, drop_intermediate=False)
     for mine, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(mine, other)
 

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         auroc,
         fpr_at_tpr,
         placements,
-        roc_curve,
         tpr_at_fpr,
     )
     from discreet.stats.testing import (
@@ -70,7 +69,7 @@ __all__ = [
     "delong_logit_interval", "delong_test", "fisher_exact", "fpr_at_tpr", "fpr_at_tpr_estimate",
     "fpr_at_tpr_interval", "holm", "kappa_estimate", "kappa_interval", "kappa_variance", "max_t_p", "mcnemar_exact",
     "percentile_interval", "permutation_p", "permuted_labels", "placements", "precision_recall_estimates",
-    "rank_sum_p", "rate_estimate", "rate_interval", "rating_table", "reliability", "roc_curve", "share_estimate",
+    "rank_sum_p", "rate_estimate", "rate_interval", "rating_table", "reliability", "share_estimate",
     "tpr_at_fpr", "tpr_at_fpr_estimate", "tpr_at_fpr_interval", "wilson",
 ]
 HOMES = {
@@ -94,7 +93,7 @@ HOMES = {
     "precision_recall_estimates": "discreet.stats.estimates", "rank_sum_p": "discreet.stats.testing",
     "rate_estimate": "discreet.stats.estimates", "rate_interval": "discreet.stats.intervals",
     "rating_table": "discreet.stats.kappa", "reliability": "discreet.stats.calibration",
-    "roc_curve": "discreet.stats.roc", "share_estimate": "discreet.stats.estimates", "tpr_at_fpr": "discreet.stats.roc",
+    "share_estimate": "discreet.stats.estimates", "tpr_at_fpr": "discreet.stats.roc",
     "tpr_at_fpr_estimate": "discreet.stats.estimates", "tpr_at_fpr_interval": "discreet.stats.intervals",
     "wilson": "discreet.stats.intervals",
 }

@@ -137,16 +137,6 @@ def detection_power(n: int, rate: float, threshold: float) -> float:
     return float(scipy_module("stats", "the power of a seal").binom.sf(needed - 1, n, rate))
 
 
-def pairs_needed(rate: float, threshold: float, power: float = 0.8) -> int:
-    """About how many untied pairs `detection_power` needs to reach `power`, for a rate in (½, 1]."""
-    if not 0.5 < rate <= 1.0:
-        raise ValueError(f"rate is {rate}: expected a win rate above one half")
-    found = least_size(lambda n: detection_power(n, rate, threshold) >= power)
-    if found is None:
-        raise ValueError(f"a win rate of {rate} needs more than {MOST_SIZE:,} pairs: expected a larger one")
-    return found
-
-
 def least_size(enough: Callable[[int], bool]) -> int | None:
     """About the least sample size from 2 that is `enough`, by bisection; None above `MOST_SIZE`."""
     high = 2

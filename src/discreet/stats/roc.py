@@ -235,11 +235,6 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
     return RocCore.of(scores, labels).auroc()
 
 
-def roc_curve(scores: ArrayLike, labels: ArrayLike) -> RocCurve:
-    """The empirical curve with every distinct score as a corner, from (0, 0) at +inf to (1, 1)."""
-    return RocCore.of(scores, labels).curve()
-
-
 def fpr_at_tpr(scores: ArrayLike, labels: ArrayLike, tpr: float = 0.95) -> float:
     """Smallest false positive rate over thresholds whose true positive rate is at least `tpr` (FPR95, FPR90)."""
     return RocCore.of(scores, labels).fpr_at_tpr(tpr)

@@ -16,7 +16,6 @@ from discreet.audit.labels.memorisation import (
     mean_exposure,
     mean_memorisation,
     memorisation_interval,
-    null_exposure,
     utility_of,
 )
 from discreet.audit.labels.rows import evaluation_sets
@@ -46,14 +45,6 @@ def test_the_class_with_the_best_score_is_fully_exposed_and_equal_scores_expose_
     scores = [[3.0, 1.0, 2.0, 0.0]] * 4
     assert class_exposure(scores, [0, 2, 1, 3]).tolist() == [2.0, 1.0, pytest.approx(log2(4 / 3)), 0.0]
     assert class_exposure([[1.0, 1.0, 1.0, 1.0]], [2]).tolist() == [0.0]
-
-
-@pytest.mark.parametrize("size", [1, 2, 10, 1000])
-def test_a_uniform_rank_has_the_null_exposure(size: int) -> None:
-    assert null_exposure(size) == pytest.approx(np.mean([log2(size / rank) for rank in range(1, size + 1)]))
-    assert null_exposure(10**6) == pytest.approx(1 / np.log(2), abs=1e-4)
-    with pytest.raises(ValueError, match="size is 0"):
-        null_exposure(0)
 
 
 def test_an_interval_covers_the_mean() -> None:

@@ -19,7 +19,7 @@ from discreet.audit.scores.table import ScoreTable
 from discreet.audit.scores.write import write_scores
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
-from discreet.stats import auroc, roc_curve, tpr_at_fpr
+from discreet.stats import RocCore, auroc, tpr_at_fpr
 
 FEW = ["loss", "reference"]
 KEYS = {"attack", "scale", "reference_kind", "selection", "n", "label", "direction", "regime", "structure", "category",
@@ -232,7 +232,7 @@ def test_points_lie_on_the_curve_and_are_few() -> None:
     scores = rng.normal(size=9000) + truth
     found = thin_roc(scores, truth)
     assert (found["fpr"][0], found["tpr"][0], found["fpr"][-1], found["tpr"][-1]) == (0.0, 0.0, 1.0, 1.0)
-    assert 50 < len(found["fpr"]) <= ROC_POINTS + 3 < len(roc_curve(scores, truth).fpr)
+    assert 50 < len(found["fpr"]) <= ROC_POINTS + 3 < len(RocCore.of(scores, truth).curve().fpr)
     for fpr, tpr in list(zip(found["fpr"], found["tpr"], strict=True))[1::7]:
         assert tpr == tpr_at_fpr(scores, truth, fpr)
     # Ties stay diagonal.

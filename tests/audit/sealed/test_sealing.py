@@ -183,11 +183,6 @@ def test_files_frames_and_mappings_are_one(tmp_path: Path) -> None:
         read_data([])
 
 
-def test_text_key_is_the_unit_of_deduplication() -> None:
-    assert Datum("1", " Ａ  straße\n", "x").text_key == Datum("2", "a STRASSE", "x").text_key
-    assert Datum("1", "a b", "x").text_key != Datum("2", "ab", "x").text_key
-
-
 @pytest.mark.parametrize(("change", "said"), [
     ({"text": None}, "'text' is null"), ({"text": "  "}, "'text' is empty"), ({"text": 3}, "'text' is a number"),
     ({"label": None}, "'label' is null"), ({"label": 0.5}, "'label' is a number"), ({"label": " "}, "'label' is empty"),

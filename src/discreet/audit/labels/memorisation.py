@@ -2,7 +2,8 @@
 
 **Exposure** (Carlini et al. 2019, "The Secret Sharer", §4): how far up its ranking a model puts a label, in bits. A
 rank of 1 among R is log2 R bits, the last rank is 0. A label that nobody memorised has a uniform rank, whose mean
-exposure is not 0 but `null_exposure`, 1.44 bits for large R: an exposure is compared with that of held-out canaries.
+exposure is not 0 but log2 R − log2(R!) / R, 1.44 bits for large R: an exposure is compared with that of held-out
+canaries.
 
 **Label memorisation** (Feldman & Zhang 2020, 2008.03703, equation 1): P[h(x) = y | (x, y) in training] − P[h(x) = y |
 x not in training], over models. Of one model, its mean over canaries is known all the same: held-out canaries are
@@ -11,7 +12,7 @@ examples drawn alike, with labels drawn alike, that were not in training.
 
 from __future__ import annotations
 
-from math import lgamma, log, log2
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,6 @@ def class_exposure(scores: ArrayLike, labels: ArrayLike) -> FloatArray:
             f"labels have shape {label.shape}: expected {len(given)} whole numbers from 0 to {given.shape[1] - 1}")
     own = given[np.arange(len(given)), label.astype(np.int64)]
     return np.asarray(log2(given.shape[1]) - np.log2((given >= own[:, None]).sum(axis=1)), dtype=np.float64)
-
-
-def null_exposure(size: int) -> float:
-    """Mean exposure of a rank that is uniform on 1 … `size`: log2 R − log2(R!) / R."""
-    if size != int(size) or size < 1:
-        raise ValueError(f"size is {size}: expected a whole number, at least 1")
-    return log2(size) - lgamma(size + 1.0) / (size * log(2.0))
 
 
 def mean_exposure(exposures: ArrayLike) -> Estimate:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import secrets
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from discreet.core.files import KeyedHash, clean, dump_json
 from discreet.core.folders import atomic_folder
 from discreet.inputs.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
 from discreet.inputs.rows import Place, json_type, unique
+from discreet.inputs.texts import text_key
 
 FILES = ("train.jsonl", "probe.jsonl", "commitment.json", "coins.json")
 PRIVATE = ("train.jsonl", "coins.json")
@@ -47,11 +47,6 @@ class Datum:
         """The row of `train.jsonl` and `probe.jsonl`."""
         row: dict[str, Any] = {"id": self.id, "text": self.text, "label": self.label}
         return row if group_column is None else {**row, group_column: self.group}
-
-    @property
-    def text_key(self) -> str:
-        """The unit of deduplication: Unicode-normalised, case-folded, white space collapsed."""
-        return " ".join(unicodedata.normalize("NFKC", self.text).casefold().split())
 
 
 def read_data(source: Rows, group: str | None = None) -> list[Datum]:
@@ -196,9 +191,9 @@ def _units(data: Sequence[Datum], labels: Sequence[int], first: int
     rows: list[list[int]] = [[] for _ in names]
     for row, name in enumerate(owner):
         rows[name].append(row)
-    eligible, times = np.array([of[0] >= first for of in rows]), Counter(d.text_key for d in data)
+    eligible, times = np.array([of[0] >= first for of in rows]), Counter(text_key(d.text) for d in data)
     # A copy in another record would be trained on whatever the coin says; users are paired whole.
-    copied = np.array([data[of[0]].group is None and times[data[of[0]].text_key] > 1 for of in rows])
+    copied = np.array([data[of[0]].group is None and times[text_key(data[of[0]].text)] > 1 for of in rows])
     units = Units.of(labels, [len(d.text) for d in data], owner)
     return rows, units, eligible & ~copied, int((eligible & copied).sum())
 

@@ -13,8 +13,9 @@ from discreet.cli.output import RunOutput, end, provenance
 def training(
     *, recipe: TrainedRecipe, data: TrainingData,
     defences: Annotated[str | None, option(
-        "D,D,…", "What is tried: early-stopping=PATIENCE, weight-decay=D, label-smoothing=S, deduplicate, dp-sgd=EPSILON; a word "
-        "may stand several times with different numbers. By default those of these that the recipe has.")] = None,
+        "D,D,…", "What is tried: early-stopping=PATIENCE, weight-decay=D, label-smoothing=S, deduplicate, "
+        "dp-sgd=EPSILON; a word may stand several times with different numbers. By default those of these that the "
+        "recipe has.")] = None,
     seeds: Annotated[int, option("N", "Retrainings of each, from --seed on, on the same sets.", min=2)] = 3,
     sizes: Sizes = None,
     planted: Annotated[str, option(

@@ -14,8 +14,8 @@ def summary(record: page.Record) -> page.Summary:
     first = {**base, "effect": ""}
     facts = {**record, "seeds": counted(record["seeds"], "retraining"), "n": counted(len(rows), "defence")}
     return page.Summary(
-        kind="defend training", verdict=record["verdict"], headline=_headline(record, words), kicker=page.kicker(record),
-        leads=_leads(record, words),
+        kind="defend training", verdict=record["verdict"], headline=_headline(record, words),
+        kicker=page.kicker(record), leads=_leads(record, words),
         sections=(
             page.part(words["leak"], page.tabled(words["leak_columns"], [first, *rows],
                                                  note=say(words["leak_note"], facts), open=True)),

@@ -95,8 +95,7 @@ def slow_training(start: Sequence[np.ndarray], rows: np.ndarray, labels: np.ndar
             found = torch.autograd.grad(loss(tuple(weights), torch.tensor(rows[row]), torch.tensor(labels[row])),
                                         weights)
             size = float(sum((one**2).sum() for one in found)) ** 0.5
-            for one, own in zip(total, found, strict=True):
-                one += own * min(1.0, asked.clip / size)
+            total = [one + own * min(1.0, asked.clip / size) for one, own in zip(total, found, strict=True)]
         for one, own in zip(weights, total, strict=True):
             one.grad = (own + torch.normal(0.0, noise * asked.clip, own.shape, generator=drawn)) / asked.batch
         adam.step()

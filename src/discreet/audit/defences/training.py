@@ -145,9 +145,10 @@ def _undefended(base: Retrainings) -> DefenceFinding:
     """The figures of the undefended recipe, with which nothing is compared."""
     nothing = Estimate.unresolved("the others are compared with this one", unit="retraining")
     broken = base.guarantee is not None and base.guarantee.broken
+    own = _Pair(base, base).finding("broken" if broken else "unclear", None, None)
     return replace(
-        _Pair(base, base).finding("broken" if broken else "unclear", None, None), leak_change=nothing, p=nothing, control_change=nothing,
-        repeated_change=nothing, auc_change=nothing, auc_p=nothing, balanced_change=nothing)
+        own, leak_change=nothing, p=nothing, control_change=nothing, repeated_change=nothing, auc_change=nothing,
+        auc_p=nothing, balanced_change=nothing)
 
 
 def _effect(pair: _Pair, p: float | None, leaks: bool) -> Effect:

@@ -59,7 +59,8 @@ class TargetAudit(Part):
     strongest attack over all records names, `gains` what naming by the primary endpoint is worth at each base rate;
     `parts` is what the primary endpoint finds in each part of the data, all records first; `records` is the risk of
     each member, None without a primary endpoint; `utility` is that of
-    `discreet.audit.membership.utility.utility_of`, `guarantee` is None for a model without one, `curves` are ROC curves of the global rows.
+    `discreet.audit.membership.utility.utility_of`, `guarantee` is None for a model without one,
+    `curves` are ROC curves of the global rows.
     """
 
     hidden: ClassVar[tuple[str, ...]] = ("judgement", "attacks", "planted")

@@ -11,7 +11,8 @@ from tests.cli.conftest import Cli, Refused, content, rendered_again, result, ru
 
 from discreet.report import summarise, to_html, to_text
 
-WORDS = ("defend", "training", "--recipe", "tfidf-mlp:steps=40,columns=256", "--sizes", "a=200", "--planted", "1,4", "--seeds", 2)
+WORDS = ("defend", "training", "--recipe", "tfidf-mlp:steps=40,columns=256", "--sizes", "a=200", "--planted", "1,4",
+         "--seeds", 2)
 NAMES = ["weight decay 0.02", "one of near-duplicates", "DP-SGD, ε 4"]
 
 

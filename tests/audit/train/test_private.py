@@ -108,7 +108,7 @@ def test_training_is_that_of_a_loop_over_rows(clip: float, noise: float) -> None
     rows, labels = rng.normal(size=(24, 5)).astype(np.float32), rng.integers(0, 3, 24)
     start = [rng.normal(size=shape).astype(np.float32) for shape in ((5, 4), (4, 3))]
     asked, seeds = plan(clip=clip, noise=noise, rate=0.01), np.random.SeedSequence(3)
-    before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002 - the global state
+    before = torch.random.get_rng_state(), np.random.get_state(legacy=False)  # noqa: NPY002 - the global state
     found, facts = fit_private(loss, start, rows, labels, asked, seeds)
     for one, slow in zip(found, slow_training(start, rows, labels, asked, noise, seeds), strict=True):
         np.testing.assert_allclose(one, slow, rtol=0, atol=2e-4)
@@ -116,7 +116,7 @@ def test_training_is_that_of_a_loop_over_rows(clip: float, noise: float) -> None
     assert (facts["steps"], facts["sample_rate"], facts["training_rows"]) == (12, 4 / 24, 24)
     # Nothing is drawn from what the process shares, and the same seeds draw the same.
     assert torch.equal(before[0], torch.random.get_rng_state())
-    assert (before[1] == np.random.get_state()[1]).all()  # noqa: NPY002
+    np.testing.assert_equal(np.random.get_state(legacy=False), before[1])  # noqa: NPY002
     again = fit_private(loss, start, rows, labels, asked, np.random.SeedSequence(3))[0]
     assert all(one.tobytes() == other.tobytes() for one, other in zip(found, again, strict=True))
     other = fit_private(loss, start, rows, labels, asked, np.random.SeedSequence(4))[0]

@@ -36,8 +36,8 @@ def tiny_transformer(folder: Path) -> dict[str, Any]:
 def tiny_private(folder: Path) -> dict[str, Any]:
     from tests.audit.train.transformer.tiny import tiny_bert
 
-    return {"base": str(tiny_bert(folder / "bert", layers=1)), "rank": 4, "epochs": 8, "batch": 8, "rate": 0.03,
-            "max_tokens": 32, **PRIVATE}
+    return {"base": str(tiny_bert(folder / "bert", layers=1)), "rank": 4, "epochs": 20, "batch": 8, "rate": 0.03,
+            "max_tokens": 32, **PRIVATE, "noise": 0.05}
 
 
 TINY: Mapping[str, Callable[[Path], dict[str, Any]]] = {

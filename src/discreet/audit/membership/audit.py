@@ -63,7 +63,7 @@ class TargetAudit(Part):
     `curves` are ROC curves of the global rows.
     """
 
-    hidden: ClassVar[tuple[str, ...]] = ("judgement", "attacks", "planted")
+    hidden: ClassVar[tuple[str, ...]] = ("judgement", "attacks", "planted", "guarantee")
 
     target: str
     judgement: Judgement
@@ -89,7 +89,8 @@ class TargetAudit(Part):
     def to_json(self) -> dict[str, Any]:
         """Plain values, without the rows."""
         return {**self.judgement.to_json(), **Part.to_json(self),
-                "controls": plain({**self.controls, "planted": self.planted})}
+                "controls": plain({**self.controls, "planted": self.planted}),
+                **({} if self.guarantee is None else {"guarantee": self.guarantee.to_json()})}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -121,7 +122,8 @@ class MembershipAudit(Audit):
         return {"verdict": self.verdict, "decisive": decisive["target"], "design": self.design, **{
                     name: decisive[name] for name in ("reasons", "reason_codes", "claims", "primary", "parts",
                                                       "controls", "control_states", "named", "gains", "records",
-                                                      "utility", "guarantee")},
+                                                      "utility")},
+                **({"guarantee": decisive["guarantee"]} if "guarantee" in decisive else {}),
                 "attacks": plain(self.attacks), "targets": plain(self.targets),
                 **({} if self.structure is None else {"structure": self.structure.to_json()}),
                 "provenance": dict(self.provenance)}

@@ -120,10 +120,11 @@ def one_run_bound(scores: Scores, sets: EvaluationSets, design: Design, units: U
     """ε >= this with confidence 1 − `alpha`, for adding or removing one unit, at δ, from the training run audited.
 
     Steinke, Nasr & Jagielski 2023, Theorem 5.2: of r guesses about independent fair coins that the output of
-    (ε, δ)-private training allows, no more are right than Binomial(r, e^ε / (1 + e^ε)), up to δ. The larger of members
-    and non-members is thinned at random until both are equal, the extremes of the score are guessed on a ladder of
-    shares, Bonferroni over its rungs. A unit is an example, or a group with its mean score. A split into halves of fixed size
-    is treated as coins, which it nearly is. Unresolved where no random draw decided membership.
+    (ε, δ)-private training allows, no more are right than Binomial(r, e^ε / (1 + e^ε)), up to δ. The larger of
+    members and non-members is thinned at random until both are equal, the extremes of the score are guessed on a
+    ladder of shares, Bonferroni over its rungs. A unit is an example, or a group with its mean score. A split into
+    halves of fixed size is treated as coins, which it nearly is. Unresolved where no random draw decided
+    membership.
     """
     if not decides(design):
         return Estimate.unresolved(f"an ε bound needs membership that a random draw decided; this design is {design!r}",

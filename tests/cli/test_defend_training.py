@@ -11,8 +11,9 @@ from tests.cli.conftest import Cli, Refused, content, rendered_again, result, ru
 
 from discreet.report import summarise, to_html, to_text
 
-WORDS = ("defend", "training", "--recipe", "tfidf-mlp:steps=40", "--sizes", "a=200", "--planted", "1,4", "--seeds", 2)
-NAMES = ["weight decay 0.02", "one of near-duplicates"]
+WORDS = ("defend", "training", "--recipe", "tfidf-mlp:steps=40,columns=256", "--sizes", "a=200", "--planted", "1,4",
+         "--seeds", 2)
+NAMES = ["weight decay 0.02", "one of near-duplicates", "DP-SGD, ε 4"]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
-    return run_kept(tmp_path_factory, *WORDS, "--data", data, "--defences", "weight-decay=0.02,deduplicate",
+    return run_kept(tmp_path_factory, *WORDS, "--data", data, "--defences", "weight-decay=0.02,deduplicate,dp-sgd=4",
                     "--engine", "inline")
 
 
@@ -32,7 +33,15 @@ def test_a_run_and_its_record(done: tuple[int, str, Path]) -> None:
     record = result(out)
     assert [one["name"] for one in record["defences"]] == NAMES
     assert record["undefended"]["name"] == "no defence"
-    assert {name: one["decay"] for name, one in record["recipes"].items()} == dict(zip(NAMES, (0.02, 0.0), strict=True))
+    assert {name: one.get("decay") for name, one in record["recipes"].items()} == dict(
+        zip(NAMES, (0.02, 0.0, None), strict=True))
+    assert [one["guarantee"] is None for one in (record["undefended"], *record["defences"])] == [True] * 3 + [False]
+    private, trained = record["defences"][2]["guarantee"], record["trained"]["DP-SGD, ε 4"]
+    assert 3.9 < private["epsilon"] <= 4.0
+    assert trained["epsilon"] <= 4.0
+    assert trained["delta"] * trained["trained_on"] == pytest.approx(0.01)
+    assert (record["verdict"], private["broken"]) == (None, False)
+    assert "guarantees an ε of at most" in " ".join(printed.split())
     assert record["trained"]["one of near-duplicates"]["near_left_out"] > 0
     assert record["trained"]["no defence"]["near_left_out"] == 0
     assert {one["effect"] for one in record["defences"]} <= {"helps", "unclear", "worse", "no leak", "control"}
@@ -68,7 +77,17 @@ def test_what_it_ends_with(done: tuple[int, str, Path], effects: tuple[str, ...]
     assert "The task, and the audit" in to_html(shown)
 
 
+def test_a_broken_guarantee_comes_first(done: tuple[int, str, Path]) -> None:
+    record = named(result(done[2]), "broken", "helps")
+    record["defences"][0]["guarantee"] = {**result(done[2])["defences"][2]["guarantee"], "broken": True}
+    shown = summarise({**record, "verdict": "fail", "reasons": ["way 0: the guarantee does not hold"]})
+    assert shown.sentence == "Fail: training with differential privacy gives away more than it guarantees: way 0."
+    assert shown.leads[0] == "way 0: the guarantee does not hold"
+    assert "guarantee broken" in to_text(shown)
+
+
 @pytest.mark.parametrize(("words", "said"), [
+    (("--defences", "dp-sgd=-1"), "expected a number above 0"),
     (("--defences", "noise"), "there is no defence 'noise'"),
     (("--defences", "weight-decay=-1"), "expected a number above 0"),
     (("--sizes", "a"), "--sizes holds 'a'"), (("--planted", "0"), "--planted holds '0'"),

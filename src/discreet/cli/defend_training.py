@@ -7,14 +7,15 @@ from typing import Annotated
 
 from discreet.cli import library as lib
 from discreet.cli.options import Execution, Seed, Sizes, TrainedRecipe, TrainingData, flag, option, planted_of, sizes_of
-from discreet.cli.output import RunOutput, provenance
+from discreet.cli.output import RunOutput, end, provenance
 
 
 def training(
     *, recipe: TrainedRecipe, data: TrainingData,
     defences: Annotated[str | None, option(
-        "D,D,…", "What is tried: early-stopping=PATIENCE, weight-decay=D, label-smoothing=S, deduplicate; a word may "
-        "stand several times with different numbers. By default those of these that the recipe has.")] = None,
+        "D,D,…", "What is tried: early-stopping=PATIENCE, weight-decay=D, label-smoothing=S, deduplicate, "
+        "dp-sgd=EPSILON; a word may stand several times with different numbers. By default those of these that the "
+        "recipe has.")] = None,
     seeds: Annotated[int, option("N", "Retrainings of each, from --seed on, on the same sets.", min=2)] = 3,
     sizes: Sizes = None,
     planted: Annotated[str, option(
@@ -24,16 +25,18 @@ def training(
 ) -> None:
     """Train a recipe without and with defences, audit all, and name the two defences that cost least.
 
-    The same split and seeds for each. Says so where no defence helps.
+    The same split and seeds for each. Says so where no defence helps. Exits with 1 where an audit shows a larger ε than
+    DP-SGD guarantees.
     """
     experiment = lib.membership_experiments.MembershipExperiment(
         lib.engine.DataFile.of(data), recipe, seed, sizes_of(sizes), planted=planted_of(planted),
         keep_models=execution.keep_models, allow_near=allow_near)
     tried = lib.candidates.defences_of(defences, recipe)
-    # A recipe that is not there, or takes no texts, is refused before a run folder is made.
-    experiment.tasks()
-    run = output.open_run()
+    # A recipe that is not there, takes no texts or lacks a package is refused before a run folder is made.
     ways = [experiment, *(replace(experiment, recipe=one.recipe, deduplicate=one.deduplicate) for one in tried)]
+    for way in ways:
+        way.tasks()
+    run = output.open_run()
     models = [replace(way, training_seed=seed + number) for way in ways for number in range(seeds)]
     with execution.trained(models, output.out, quiet=output.quiet) as trained:
         tables = [one.table() for one in trained]
@@ -47,3 +50,4 @@ def training(
                   (found.undefended.name, *names), said, strict=True)},
               "provenance": provenance(data, finished=True, seed=seed)}
     output.finish_with_page(record, run, {"n": found.records}, when_quiet="summary")
+    end(found.verdict)

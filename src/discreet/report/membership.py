@@ -57,7 +57,10 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
         _structure(record["structure"], words) if record.get("structure") else None,
         membership_runs.history(record["history"], first.tolerance) if record.get("history") else None,
         audits.claims(first.facts["claims"]), _texts(texts, first, words)]
-    headline, scope = audits.headline(record, words["headlines"], **_covered(first, words))
+    headlines, guarantee = words["headlines"], first.facts.get("guarantee")
+    if guarantee is not None and guarantee["broken"]:
+        headlines = {**headlines, "fail": say(headlines["beyond_guarantee"], guarantee)}
+    headline, scope = audits.headline(record, headlines, **_covered(first, words))
     return page.Summary(
         kind=str(record.get("kind", "audit membership")), verdict=record["verdict"],
         headline=headline, scope=scope,
@@ -239,7 +242,11 @@ def keys(one: Audited) -> tuple[page.Key, ...]:
         *attackers.keys(one, words),
         (words["epsilon"], found.get("epsilon_lower"), lambda value: f"{value:.2f}",
          audits.control_of(bound(found.get("control_epsilon_lower"), missing="")))]
-    return tuple(audits.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None)
+    guarantee = one.facts.get("guarantee")
+    spent = () if guarantee is None else (page.Key(
+        f"{guarantee['epsilon']:.2f}", say(words["guarantee"], {**guarantee, "least": bound(guarantee["lower"])})),)
+    return (*(audits.key(text, estimate, show, said) for text, estimate, show, said in parts if estimate is not None),
+            *spent)
 
 
 def controls(one: Audited, record: page.Record) -> tuple[page.Control, ...]:

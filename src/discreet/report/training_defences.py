@@ -14,8 +14,8 @@ def summary(record: page.Record) -> page.Summary:
     first = {**base, "effect": ""}
     facts = {**record, "seeds": counted(record["seeds"], "retraining"), "n": counted(len(rows), "defence")}
     return page.Summary(
-        kind="defend training", headline=_headline(record, words), kicker=page.kicker(record),
-        leads=_leads(record, words),
+        kind="defend training", verdict=record["verdict"], headline=_headline(record, words),
+        kicker=page.kicker(record), leads=_leads(record, words),
         sections=(
             page.part(words["leak"], page.tabled(words["leak_columns"], [first, *rows],
                                                  note=say(words["leak_note"], facts), open=True)),
@@ -29,7 +29,10 @@ def summary(record: page.Record) -> page.Summary:
 
 def _headline(record: page.Record, words: page.Record) -> str:
     named = record["cheapest"]
-    if named:
+    if record["verdict"] == "fail":
+        which = "broken"
+        named = [one["name"] for one in (record["undefended"], *record["defences"]) if one["effect"] == "broken"]
+    elif named:
         which = "one" if len(named) == 1 else "two"
     else:
         which = "no_leak" if {one["effect"] for one in record["defences"]} <= {"no leak"} else "none"
@@ -39,8 +42,10 @@ def _headline(record: page.Record, words: page.Record) -> str:
 
 def _leads(record: page.Record, words: page.Record) -> tuple[str, ...]:
     by_name = {one["name"]: one for one in record["defences"]}
-    found = [say(words["leads"]["undefended"], record)]
+    found = [*record["reasons"], say(words["leads"]["undefended"], record)]
     found += [say(words["leads"]["named"], by_name[name]) for name in record["cheapest"]]
+    found += [f"{name}: {one['guarantee']['sentence']}" for name, one in by_name.items()
+              if one["guarantee"] is not None and not one["guarantee"]["broken"]]
     if record["next_name"] is not None:
         low, high = record["next_change"]["low"], record["next_change"]["high"]
         certain = low is not None and high is not None and (low > 0.0 or high < 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -65,6 +66,28 @@ def test_what_helps_and_the_two_that_cost_least(done: DefenceComparison) -> None
     assert sure(done.next_change.high) < 0.0
     assert (done.seeds, done.undefended.verdict) == (3, "fail")
     assert not done.undefended.leak_change.resolved
+
+
+def guaranteed(tables: Sequence[ScoreTable], epsilon: float) -> list[ScoreTable]:
+    """Retrainings that say of themselves that they spent so much."""
+    return [replace(one, models=(replace(one.models[0], mechanism="dp-sgd", epsilon=epsilon, facts={"delta": "1e-5"}),
+                                 *one.models[1:])) for one in tables]
+
+
+def test_a_guarantee_stands_next_to_the_bound_and_is_broken_by_a_higher_one() -> None:
+    tables = retrained(2.5)
+    kept, broken = (compare_defences(UNDEFENDED, {"private": guaranteed(tables, epsilon)}) for epsilon in (9.0, 0.2))
+    assert [one.defences[0].effect for one in (kept, broken)] == ["worse", "broken"]
+    assert [one.verdict for one in (kept, broken)] == [None, "fail"]
+    assert kept.reasons == ()
+    assert broken.reasons[0].startswith("private: The guarantee does not hold")
+    found = sure(broken.defences[0].guarantee)
+    assert (found.epsilon, found.delta) == (0.2, 1e-5)
+    assert 0.2 < sure(found.lower.value) <= sure(kept.defences[0].epsilon_lower.value)
+    assert kept.undefended.guarantee is None
+    # One model without a guarantee leaves none for the recipe.
+    mixed = [*guaranteed(tables, 0.2)[:2], tables[2]]
+    assert compare_defences(UNDEFENDED, {"private": mixed}).defences[0].guarantee is None
 
 
 def ratio(table: ScoreTable) -> np.ndarray:

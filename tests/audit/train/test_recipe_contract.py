@@ -21,6 +21,8 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.files import refuse_text
 
 N = 24
+PRIVATE: Mapping[str, Any] = {"epsilon": None, "noise": 0.3, "delta": 0.01}
+"""So little noise that a dozen rows can be learnt."""
 
 
 def tiny_transformer(folder: Path) -> dict[str, Any]:
@@ -31,11 +33,23 @@ def tiny_transformer(folder: Path) -> dict[str, Any]:
             "eval_every": 1000, "micro_batch": 8, "learning_rate": 0.005, "max_tokens": 32}
 
 
+def tiny_private(folder: Path) -> dict[str, Any]:
+    from tests.audit.train.transformer.tiny import tiny_bert
+
+    return {"base": str(tiny_bert(folder / "bert", layers=1)), "rank": 4, "epochs": 20, "batch": 8, "rate": 0.03,
+            "max_tokens": 32, **PRIVATE, "noise": 0.05}
+
+
 TINY: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "head": lambda folder: {"encoder": "hashed", "hidden": 4, "steps": 20, "rate": 0.05},
     "tfidf-mlp": lambda folder: {"columns": 256, "hidden": 4, "steps": 30, "rate": 0.05},
+    "private-head": lambda folder: {"encoder": "hashed", "hidden": 4, "epochs": 20, "batch": 8, "rate": 0.05,
+                                    **PRIVATE},
+    "private-tfidf-mlp": lambda folder: {"columns": 256, "hidden": 4, "epochs": 30, "batch": 8, "rate": 0.05,
+                                         **PRIVATE},
     "tfidf-linear": lambda folder: {"columns": 256, "C": 10.0},
     "transformer": tiny_transformer,
+    "private-transformer": tiny_private,
     "mlp": lambda folder: {"hidden": 8, "layers": 1, "epochs": 15, "batch": 8, "rate": 0.01},
     "cnn": lambda folder: {"width": 4, "hidden": 8, "epochs": 15, "batch": 8, "rate": 0.01},
     "resnet18": lambda folder: {"width": 2, "epochs": 5, "batch": 8, "rate": 0.01},

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
+from discreet.audit.train.base import recipes
 from discreet.audit.train.spec import recipe_of
 from discreet.core.errors import UsageError, meant
 
-DEFAULTS = "early-stopping,weight-decay,weight-decay=0.01,label-smoothing,deduplicate"
-"""What is tried where nobody says: those of these that the recipe has, and does not have on."""
+DEFAULTS = "early-stopping,weight-decay,weight-decay=0.01,label-smoothing,deduplicate,dp-sgd"
+"""What is tried where nobody says: those of these that the recipe has, and does not have on; DP-SGD where its library
+is installed."""
+PRIVATE = "private-"
+"""How the name of the recipe begins that trains as another by DP-SGD."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +31,13 @@ class Defence:
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What a word stands for: an option of recipes and the strength that it has where none is given, None for a change
-    of the rows."""
+    of the rows; `private` where the option is of the recipe that trains by DP-SGD."""
 
     called: str
     option: str | None = None
     usual: float | None = None
     whole: bool = False
+    private: bool = False
 
 
 KINDS: Mapping[str, Kind] = {
@@ -39,6 +45,7 @@ KINDS: Mapping[str, Kind] = {
     "weight-decay": Kind("weight decay", "decay", 0.001),
     "label-smoothing": Kind("label smoothing", "smoothing", 0.1),
     "deduplicate": Kind("one of near-duplicates"),
+    "dp-sgd": Kind("DP-SGD, ε", "epsilon", 8.0, private=True),
 }
 
 
@@ -54,9 +61,8 @@ def defences_of(words: str | None, recipe: Mapping[str, Any] | str) -> list[Defe
     found: list[Defence] = []
     for word in given.split(","):
         kind, strength = _read(word.strip())
-        if words is None and kind.option is not None and plain.get(kind.option, "not there") not in (None, 0.0):
-            continue
-        found.append(_applied(word.strip(), kind, strength, plain))
+        if words is not None or _usual(kind, plain):
+            found.append(_applied(word.strip(), kind, strength, plain))
     names = [one.name for one in found]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"the defence {twice[0]!r} is there twice; expected each once")
@@ -81,15 +87,37 @@ def _read(word: str) -> tuple[Kind, float | None]:
     return kind, strength
 
 
+def _usual(kind: Kind, recipe: Mapping[str, Any]) -> bool:
+    """Whether a defence is tried on a recipe where nobody names any."""
+    if kind.private:
+        return f"{PRIVATE}{recipe['name']}" in recipes and find_spec("opacus") is not None
+    return kind.option is None or recipe.get(kind.option, "not there") in (None, 0.0)
+
+
 def _applied(word: str, kind: Kind, strength: float | None, recipe: Mapping[str, Any]) -> Defence:
     """The recipe with a defence."""
     if kind.option is None or strength is None:
         return Defence(kind.called, recipe, deduplicate=True)
-    if kind.option not in recipe:
+    trained = _private(word, recipe) if kind.private else recipe
+    if kind.option not in trained:
         raise UsageError(f"the defence {word!r} sets the option {kind.option!r}, which the recipe {recipe['name']!r} "
                          "does not have; leave it out, or take another recipe")
     value = int(strength) if kind.whole else strength
-    if recipe[kind.option] == value:
+    if recipe.get(kind.option) == value:
         raise UsageError(f"the recipe has {kind.option}={value:g} as it is, so that the defence {word!r} changes "
                          "nothing; give another strength, or a recipe without it")
-    return Defence(f"{kind.called} {value:g}", recipe_of({**recipe, kind.option: value}).to_json())
+    return Defence(f"{kind.called} {value:g}", recipe_of({**trained, kind.option: value}).to_json())
+
+
+def _private(word: str, recipe: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The recipe that trains as another by DP-SGD, with the options that both have and that are not the defaults."""
+    name = str(recipe["name"])
+    if name.startswith(PRIVATE):
+        return recipe
+    if (private := f"{PRIVATE}{name}") not in recipes:
+        known = [one.removeprefix(PRIVATE) for one in recipes if one.startswith(PRIVATE)]
+        raise UsageError(f"the defence {word!r} is not there for the recipe {name!r}; expected one of "
+                         f"{', '.join(known)}; leave it out, or take another recipe")
+    usual, own = recipe_of(name).to_json(), recipe_of(private).to_json()
+    given = {option: value for option, value in recipe.items() if option in own and value != usual[option]}
+    return {**own, **given}

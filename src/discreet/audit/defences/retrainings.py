@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.retrained import Means, means_of
-from discreet.audit.core.verdict import Word
+from discreet.audit.core.verdict import ALPHA, Word
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import PRIMARY, audit_membership, primary_scores
 from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.membership.guarantee import Guarantee, guarantee_of
 from discreet.audit.membership.recipe import audit_recipe
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_row, judged_row
 from discreet.audit.scores.table import ScoreTable
@@ -67,7 +69,7 @@ class Target:
         return np.asarray(self.p[self.tested].argmax(axis=1) == self.table.examples.label[self.tested], dtype=np.bool_)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Retrainings:
     """The retrainings of one way to train, each with its targets."""
 
@@ -110,6 +112,20 @@ class Retrainings:
         """The AUC of the attack over all records."""
         return means_of([[estimate_row(one.row(repeated=False), one.units).auc for one in of_seed]
                          for of_seed in self.targets])
+
+    @cached_property
+    def guarantee(self) -> Guarantee | None:
+        """That of the audited model which is nearest to breaking it, or breaks it most; None where a model has none.
+
+        Bounds are corrected for the number of models.
+        """
+        every = [target for of_seed in self.targets for target in of_seed]
+        found = [guarantee_of(one.table, one.sets, one.scores, ASSIGNED, np.random.default_rng((self.seed, place)),
+                              ALPHA / len(every)) for place, one in enumerate(every)]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        return max(known, key=lambda one: (0.0 if one.lower.value is None else one.lower.value) - one.epsilon)
 
     def audited(self) -> tuple[Word, Estimate]:
         """The verdict on the recipe, and the highest lower bound on ε."""

@@ -6,7 +6,8 @@ over retrainings has both seeds and records as sources of error (`discreet.audit
 two-sided and corrected by Holm over the defences.
 
 A defence *helps* where the AUC over all records falls by more than chance explains, the undefended models leak, and the
-control models do not fall in the same way. Among those that help, the two whose task AUC falls least are named.
+control models do not fall in the same way. It is *broken* where an audit shows a larger ε than its training with
+differential privacy guarantees. Among those that help, the two whose task AUC falls least are named.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from discreet.audit.core.retrained import Means, estimate_of, means_of, two_sided_p
 from discreet.audit.core.verdict import ALPHA, Part, Word
 from discreet.audit.defences.quality import auc_changes, balanced_change, task_aucs
 from discreet.audit.defences.retrainings import Retrainings, Target, changed
+from discreet.audit.membership.guarantee import Guarantee
 from discreet.audit.membership.rows import Row
 from discreet.audit.membership.utility import utility_of
 from discreet.audit.scores.table import ScoreTable
@@ -27,7 +29,7 @@ from discreet.core.errors import InputError
 from discreet.core.records import Estimate
 from discreet.stats import holm
 
-Effect = Literal["helps", "worse", "unclear", "control", "no leak"]
+Effect = Literal["helps", "worse", "unclear", "control", "no leak", "broken"]
 UNDEFENDED = "no defence"
 MOST_NAMED = 2
 FEWEST_SEEDS = 2
@@ -41,7 +43,7 @@ class DefenceFinding(Part):
     ----------
     effect : str
         "helps", "worse" (leaks more), "unclear", "control" (the control models fall alike), "no leak" (undefended
-        models do not leak, so that nothing can help).
+        models do not leak, so that nothing can help), "broken" (an audit shows more than `guarantee` allows).
     leak, repeated : Estimate
         AUC of the attack over all records, and in records that stood several times in training.
     leak_change, repeated_change, control_change : Estimate
@@ -57,6 +59,8 @@ class DefenceFinding(Part):
         Of the audit of this recipe over its retrainings, as by `audit membership train --seeds`.
     epsilon_lower : Estimate
         The highest lower bound on ε of a retraining; value only.
+    guarantee : Guarantee or None
+        Of training with differential privacy.
     """
 
     name: str
@@ -74,13 +78,16 @@ class DefenceFinding(Part):
     balanced_change: Estimate
     verdict: Word
     epsilon_lower: Estimate
+    guarantee: Guarantee | None
 
 
 @dataclass(frozen=True, slots=True)
 class DefenceComparison(Part):
     """All defences, the undefended recipe first; `cheapest` are the at most two of those that help that cost least of
     the task AUC, the cheapest first; `next_change` is the AUC of the next one that helps less that of the last of
-    these, by a paired comparison."""
+    these, by a paired comparison. `verdict` is "fail" where a guarantee is broken, else None."""
+
+    derived: ClassVar[tuple[str, ...]] = ("verdict", "reasons")
 
     attack: str
     seeds: int
@@ -90,6 +97,17 @@ class DefenceComparison(Part):
     cheapest: tuple[str, ...]
     next_name: str | None
     next_change: Estimate
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Which guarantee is broken."""
+        return tuple(f"{one.name}: {one.guarantee.sentence}" for one in (self.undefended, *self.defences)
+                     if one.guarantee is not None and one.effect == "broken")
+
+    @property
+    def verdict(self) -> Literal["fail"] | None:
+        """Which defences are best is no verdict; that one breaks its promise is."""
+        return "fail" if self.reasons else None
 
 
 def compare_defences(undefended: Sequence[ScoreTable], defended: Mapping[str, Sequence[ScoreTable]], *, seed: int = 0
@@ -126,13 +144,17 @@ def compare_defences(undefended: Sequence[ScoreTable], defended: Mapping[str, Se
 def _undefended(base: Retrainings) -> DefenceFinding:
     """The figures of the undefended recipe, with which nothing is compared."""
     nothing = Estimate.unresolved("the others are compared with this one", unit="retraining")
+    broken = base.guarantee is not None and base.guarantee.broken
+    own = _Pair(base, base).finding("broken" if broken else "unclear", None, None)
     return replace(
-        _Pair(base, base).finding("unclear", None, None), leak_change=nothing, p=nothing, control_change=nothing,
-        repeated_change=nothing, auc_change=nothing, auc_p=nothing, balanced_change=nothing)
+        own, leak_change=nothing, p=nothing, control_change=nothing, repeated_change=nothing, auc_change=nothing,
+        auc_p=nothing, balanced_change=nothing)
 
 
 def _effect(pair: _Pair, p: float | None, leaks: bool) -> Effect:
-    change = pair.leak
+    change, guarantee = pair.leak, pair.new.guarantee
+    if guarantee is not None and guarantee.broken:
+        return "broken"
     if p is None or change is None or p >= ALPHA:
         return "unclear" if leaks else "no leak"
     if change[0].value > 0.0:
@@ -207,7 +229,7 @@ class _Pair:
                               for of_seed in pairs]),
             mean([[balanced_change(old.right(), new.right(), new.table.examples.label[new.tested],
                                  new.units.at(new.tested)) for old, new in of_seed] for of_seed in pairs], -1.0),
-            verdict, epsilon)
+            verdict, epsilon, self.new.guarantee)
 
 
 def _p(value: float | None) -> Estimate:

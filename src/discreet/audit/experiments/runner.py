@@ -24,6 +24,8 @@ LIBRARIES = ("discreet.audit.train", "discreet.inputs")
 """What every trained model depends on besides its recipe's libraries."""
 PLANTED = (1, 4, 16)
 """How often the records of the positive control stand in training, by default."""
+EXTRAS = {"opacus": "dp"}
+"""The extra that brings a library of recipes, where it is not "train"."""
 MODELS = "models/"
 """How the names of tasks begin whose models another experiment may use."""
 
@@ -121,7 +123,7 @@ def check_recipe(recipe: Recipe, able: Callable[[Any], bool], refusal: str) -> N
     """
     for name in recipe.libraries:
         if not name.startswith("discreet") and not _installed(name):
-            raise MissingExtraError(f"the recipe {recipe.name!r}", "train", name)
+            raise MissingExtraError(f"the recipe {recipe.name!r}", EXTRAS.get(name, "train"), name)
     if not able(recipe):
         known = ", ".join(name for name, kind in recipes.items() if able(kind))
         given = " with these options" if able(type(recipe)) else ""

@@ -25,6 +25,7 @@ from discreet.audit.membership.controls import (
     same_examples,
 )
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
+from discreet.audit.membership.guarantee import Guarantee, guarantee_of
 from discreet.audit.membership.parts import PartFinding, check_excluded, covered_parts, part_findings
 from discreet.audit.membership.record_risk import RecordRisk, record_risk, records_csv
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
@@ -58,10 +59,11 @@ class TargetAudit(Part):
     strongest attack over all records names, `gains` what naming by the primary endpoint is worth at each base rate;
     `parts` is what the primary endpoint finds in each part of the data, all records first; `records` is the risk of
     each member, None without a primary endpoint; `utility` is that of
-    `discreet.audit.membership.utility.utility_of`, `curves` are ROC curves of the global rows.
+    `discreet.audit.membership.utility.utility_of`, `guarantee` is None for a model without one,
+    `curves` are ROC curves of the global rows.
     """
 
-    hidden: ClassVar[tuple[str, ...]] = ("judgement", "attacks", "planted")
+    hidden: ClassVar[tuple[str, ...]] = ("judgement", "attacks", "planted", "guarantee")
 
     target: str
     judgement: Judgement
@@ -76,6 +78,7 @@ class TargetAudit(Part):
     records: RecordRisk | None
     utility: Mapping[str, Any]
     claims: Claims
+    guarantee: Guarantee | None
     curves: tuple[Mapping[str, Any], ...]
 
     @property
@@ -86,7 +89,8 @@ class TargetAudit(Part):
     def to_json(self) -> dict[str, Any]:
         """Plain values, without the rows."""
         return {**self.judgement.to_json(), **Part.to_json(self),
-                "controls": plain({**self.controls, "planted": self.planted})}
+                "controls": plain({**self.controls, "planted": self.planted}),
+                **({} if self.guarantee is None else {"guarantee": self.guarantee.to_json()})}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -119,6 +123,7 @@ class MembershipAudit(Audit):
                     name: decisive[name] for name in ("reasons", "reason_codes", "claims", "primary", "parts",
                                                       "controls", "control_states", "named", "gains", "records",
                                                       "utility")},
+                **({"guarantee": decisive["guarantee"]} if "guarantee" in decisive else {}),
                 "attacks": plain(self.attacks), "targets": plain(self.targets),
                 **({} if self.structure is None else {"structure": self.structure.to_json()}),
                 "provenance": dict(self.provenance)}
@@ -233,7 +238,7 @@ class _Asked(NamedTuple):
 
 def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     # One generator a task: a figure does not move when another is left out.
-    draws = [np.random.default_rng((asked.seed, target, task)) for task in range(6)]
+    draws = [np.random.default_rng((asked.seed, target, task)) for task in range(7)]
     units, sets = Units.of(table), evaluation_sets(table, target, draws[0])
     _check_groups(sets, units)
     scores = score_all(table, sets, seed=asked.seed, names=asked.attacks)
@@ -244,7 +249,8 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     if asked.permutations:
         rows = with_permutations(rows, judged, selector, units, draws[2], permutations=asked.permutations)
     whole = [one for one in judged if one.spec.whole]
-    primary, own, records, planted, parts = None, None, None, tuple[PlantedLeak, ...](), tuple[PartFinding, ...]()
+    primary, own, records, guarantee = None, None, None, None
+    planted, parts = tuple[PlantedLeak, ...](), tuple[PartFinding, ...]()
     bound = Estimate.unresolved("neither a reference ratio nor a loss could be computed", unit=units.name)
     controls = {"blind_auc": blind_auc(table, sets, draws[3], texts=asked.texts, features=asked.features,
                                        units=units)}
@@ -260,11 +266,12 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
                               controls["blind_auc"], asked.tolerance, asked.texts)
         controls |= {"control_auc": primary.control_auc, "detectable_auc": detectable_estimate(bound),
                      **_meaning(own, sets, units, asked, draws[4])}
+        guarantee = guarantee_of(table, sets, chosen, asked.design, draws[6], 0.05 / asked.n_targets)
     named = named_members(whole, units)
     inputs = VerdictInputs(
         asked.design, asked.tolerance, primary, bound, parts, next((row for row in rows if row.spec.is_paper), None),
         planted, controls["blind_auc"], strongest_rival(rows, primary, asked.tolerance, asked.tolerance_part),
-        learned(table, sets, units), sets.notes)
+        learned(table, sets, units), sets.notes, guarantee)
     judgement = judge(inputs)
     states = control_states(
         inputs, judgement.verdict, detects="detectable_auc" in controls and controls["detectable_auc"].resolved,
@@ -275,6 +282,7 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
         named, () if own is None else gains(own, named, asked.base_rates, units), records,
         utility_of(table, sets, units),
         claims_of(table, sets, asked.design, texts=asked.texts is not None or asked.features is not None),
+        guarantee,
         tuple(roc_of(one) for one in whole if one.scores.target is not None and 0 < one.truth.sum() < one.truth.size))
 
 

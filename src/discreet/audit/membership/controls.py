@@ -115,14 +115,16 @@ def group_level(scores: Scores, sets: EvaluationSets, units: Units) -> Estimate:
     return auroc_estimate(*units.means(scores.target, rows, truth), unit="group")
 
 
-def one_run_bound(scores: Scores, sets: EvaluationSets, design: Design, units: Units, rng: Generator) -> Estimate:
-    """ε >= this with confidence 95%, for adding or removing one unit, δ = 0, from the training run that is audited.
+def one_run_bound(scores: Scores, sets: EvaluationSets, design: Design, units: Units, rng: Generator, *,
+                  delta: float = 0.0, alpha: float = 0.05) -> Estimate:
+    """ε >= this with confidence 1 − `alpha`, for adding or removing one unit, at δ, from the training run audited.
 
     Steinke, Nasr & Jagielski 2023, Theorem 5.2: of r guesses about independent fair coins that the output of
-    (ε, 0)-private training allows, no more are right than Binomial(r, e^ε / (1 + e^ε)). The larger of members and
-    non-members is thinned at random until both are equal, the extremes of the score are guessed on a ladder of shares,
-    Bonferroni over its rungs. A unit is an example, or a group with its mean score. A split into halves of fixed size
-    is treated as coins, which it nearly is. Unresolved where no random draw decided membership.
+    (ε, δ)-private training allows, no more are right than Binomial(r, e^ε / (1 + e^ε)), up to δ. The larger of
+    members and non-members is thinned at random until both are equal, the extremes of the score are guessed on a
+    ladder of shares, Bonferroni over its rungs. A unit is an example, or a group with its mean score. A split into
+    halves of fixed size is treated as coins, which it nearly is. Unresolved where no random draw decided
+    membership.
     """
     if not decides(design):
         return Estimate.unresolved(f"an ε bound needs membership that a random draw decided; this design is {design!r}",
@@ -135,14 +137,15 @@ def one_run_bound(scores: Scores, sets: EvaluationSets, design: Design, units: U
         return Estimate.unresolved(f"an ε bound over {n} {units.name}s in one of the sets: at least 2 are needed",
                                    unit=units.name)
     kept = np.concatenate([rng.permutation(np.flatnonzero(truth == inside))[:n] for inside in (True, False)])
-    best, guesses = ladder_bound(values[kept], truth[kept], 0.05, rng)
+    best, guesses = ladder_bound(values[kept], truth[kept], alpha, rng, delta)
     return Estimate(best, best, None, n=2 * n, n_pos=n, n_neg=n, unit=units.name,
                     method=f"one run, Theorem 5.2 of Steinke et al. 2023, {guesses} guesses, "
-                           f"Bonferroni over {len(RUNGS)} rungs; a lower bound at 95%")
+                           f"Bonferroni over {len(RUNGS)} rungs; a lower bound at {100 * (1 - alpha):.3g}%")
 
 
-def ladder_bound(values: FloatArray, truth: BoolArray, alpha: float, rng: Generator) -> tuple[float, int]:
-    """The best lower bound on ε over `RUNGS`, and how many guesses made it; P(bound > ε) <= alpha.
+def ladder_bound(values: FloatArray, truth: BoolArray, alpha: float, rng: Generator, delta: float = 0.0
+                 ) -> tuple[float, int]:
+    """The best lower bound on ε at δ over `RUNGS`, and how many guesses made it; P(bound > ε) <= alpha.
 
     `values` (n,) and `truth` (n,): half of the units, the highest, may be guessed members, the others non-members.
     Ties are broken at random.
@@ -152,7 +155,8 @@ def ladder_bound(values: FloatArray, truth: BoolArray, alpha: float, rng: Genera
     for each in (int(np.ceil(rung * n / 2)) for rung in RUNGS):
         if 0 < 2 * each <= n:
             correct = int(rising[n - each:].sum()) + int((~rising[:each]).sum())
-            best = max(best, (one_run_epsilon(correct, 2 * each, alpha / len(RUNGS)), 2 * each))
+            best = max(best, (one_run_epsilon(correct, 2 * each, alpha / len(RUNGS), delta=delta, n=n),
+                              2 * each))
     return best
 
 

@@ -2,7 +2,8 @@
 
 The rule is fixed before scores are read. The primary endpoint is the global reference ratio on the logit scale, with
 neutral or population references, and the global loss where there are none; it is judged over all records and in each
-part (`discreet.audit.membership.parts`). *Fail*: some part exceeds its tolerance. *Pass*: every part is within its
+part (`discreet.audit.membership.parts`). *Fail*: some part exceeds its tolerance, or
+the audit shows a larger ε than training with differential privacy guarantees. *Pass*: every part is within its
 tolerance, a control model was attacked too and is clean in every part, no other attack exceeds the tolerance, and the
 audit had the power to find a leak: planted records were detected, or, where none were planted, the sample finds a leak
 of the size of the tolerance with power .8 and the model learned something. Parts that were excluded before scores
@@ -30,6 +31,7 @@ from discreet.audit.core.verdict import (
 )
 from discreet.audit.membership.controls import PlantedLeak
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets
+from discreet.audit.membership.guarantee import Guarantee
 from discreet.audit.membership.parts import WHOLE, PartFinding, excluded_names
 from discreet.audit.membership.rows import Row
 from discreet.audit.scores.table import ScoreTable
@@ -74,6 +76,8 @@ class VerdictInputs:
         Whether the target tells the classes of its members apart.
     notes : sequence of str
         What was left out, a sentence each.
+    guarantee : Guarantee or None
+        Of training with differential privacy.
     """
 
     design: Design
@@ -87,6 +91,7 @@ class VerdictInputs:
     rival: Row | None = None
     learned: bool = True
     notes: Sequence[str] = ()
+    guarantee: Guarantee | None = None
 
 
 def strongest_rival(rows: Sequence[Row], primary: Row | None, tolerance: float, tolerance_part: float) -> Row | None:
@@ -129,8 +134,13 @@ def judge(inputs: VerdictInputs) -> Judgement:
         further.insert(0, Reason("stated", ON_WHOSE_WORD))
     if apart:
         further.insert(0, say("texts_differ_after_own_draw", auc=interval(inputs.blind)))
+    if inputs.guarantee is not None:
+        further = [inputs.guarantee.sentence, *further]
     of_state = {state: [one for one in inputs.parts if one.state == state]
                 for state in ("exceeds", "control", "unclear")}
+    if inputs.guarantee is not None and inputs.guarantee.broken:
+        shown, *further = further
+        return Judgement("fail", (shown, finding, *further))
     if of_state["exceeds"]:
         first, *more = _leaks(of_state["exceeds"], inputs)
         about = _about_control(of_state["exceeds"], primary, tolerance)

@@ -25,7 +25,7 @@ Key = Literal["model", "example"]
 Given = Literal["logit", "prob"]
 
 MODEL_COLUMNS = ("model_role", "reference_kind", "recipe", "seed", "regime", "direction", "structure", "mechanism",
-                 "epsilon", "checkpoint_of")
+                 "epsilon", "delta", "checkpoint_of")
 EXAMPLE_COLUMNS = ("label", "group", "group_kind", "category", "split", "planted", "structure")
 ROW_COLUMNS = ("model", "example", "query", "member", "example_role", "label_original", "label_canary",
                "label_trained")

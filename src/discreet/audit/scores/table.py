@@ -37,6 +37,8 @@ CANARY, CONTROL, TRAIN, HELDOUT = range(4)
 NO_MECHANISM = "none"
 CHECKPOINT_OF = "checkpoint_of"
 """The fact of a checkpoint that names its model."""
+DP_SGD = "dp-sgd"
+"""The mechanism of a model that was trained by DP-SGD; the fact `delta` goes with its ε."""
 GROUP_KIND, NEAR_DUPLICATES = "group_kind", "near-duplicates"
 """The column of `Examples` that says what `group` is where it is not users, and its one value."""
 
@@ -57,6 +59,7 @@ class Model:
         What else the table gives: recipe, regime, direction, structure.
     mechanism, epsilon : str, float
         What was done to all training labels (or outputs), and the ε that it claims, above 0; "none" and infinity.
+        "dp-sgd" for training with differential privacy, whose ε is about a training row, at the fact `delta`.
     seed : str or None
         Of the training run; targets of one seed share their canaries.
     """

@@ -53,17 +53,44 @@ def distinct(data: Data) -> tuple[IntArray, IntArray]:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadRecipe(Recipe):
-    """A recipe whose models are a scaling and one hidden layer on features of one input each.
+class FeatureRecipe(Recipe):
+    """A recipe whose models are a scaling and one hidden layer of `hidden` ReLU units on features of one input each."""
+
+    scaling: ClassVar[type[Scaling]]
+
+    hidden: int = 32
+
+    @abstractmethod
+    def features(self, inputs: Inputs) -> Matrix:
+        """Unscaled features (n, d); a row depends on its own input only."""
+
+    def probe(self) -> NDArray[np.float32] | None:
+        """What the source of the features makes of a known text; None where it is a fixed function."""
+        return None
+
+    def load(self, folder: Path, manifest: Manifest) -> Fitted:
+        """See `discreet.audit.train.base.Recipe`."""
+        classes, probe = manifest.fact("n_classes", int), self.probe()
+        state = saved_arrays(folder, {
+            "first": (None, self.hidden), "first_bias": (self.hidden,), "second": (self.hidden, classes),
+            "second_bias": (classes,), **self.scaling.shapes, **({} if probe is None else {"probe": (None,)})})
+        if probe is not None and (state["probe"].shape != probe.shape or np.abs(state["probe"] - probe).max() > 1e-3):
+            raise InputError(f"{folder} was trained on another encoder than the one that its recipe names here: "
+                             "restore that encoder, or train again")
+        net = Perceptron(**{name: state[name].astype(np.float32) for name in Perceptron.__slots__})
+        scaling = self.scaling(**{name: state[name] for name in self.scaling.shapes})
+        return FittedHead(self, scaling, net, manifest.facts["facts"])
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRecipe(FeatureRecipe):
+    """Such a recipe, trained by Adam on all rows at once, many models together.
 
     Options: `hidden` ReLU units; `steps` updates of Adam on all rows at once at the learning rate `rate`, with the L2
     penalty `decay` and the label smoothing `smoothing` (see `TrainingPlan`); `patience` evaluations, one in `every`
     steps, without a lower validation loss end the training (none: never), and the best model is kept.
     """
 
-    scaling: ClassVar[type[Scaling]]
-
-    hidden: int = 32
     steps: int = 150
     rate: float = 0.01
     decay: float = 0.0
@@ -80,14 +107,6 @@ class HeadRecipe(Recipe):
         """How the layers are trained."""
         return TrainingPlan(self.rate, self.steps, decay=self.decay, smoothing=self.smoothing,
                             patience=self.patience, eval_every=self.every)
-
-    @abstractmethod
-    def features(self, inputs: Inputs) -> Matrix:
-        """Unscaled features (n, d); a row depends on its own input only."""
-
-    def probe(self) -> NDArray[np.float32] | None:
-        """What the source of the features makes of a known text; None where it is a fixed function."""
-        return None
 
     def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
         """See `discreet.audit.train.base.Recipe`."""
@@ -109,25 +128,12 @@ class HeadRecipe(Recipe):
             "training_rows": int(row.sum()), "distinct_rows": int((row > 0).sum()),
         }) for (scaling, one), row in zip(trained, merged, strict=True)]
 
-    def load(self, folder: Path, manifest: Manifest) -> Fitted:
-        """See `discreet.audit.train.base.Recipe`."""
-        classes, probe = manifest.fact("n_classes", int), self.probe()
-        state = saved_arrays(folder, {
-            "first": (None, self.hidden), "first_bias": (self.hidden,), "second": (self.hidden, classes),
-            "second_bias": (classes,), **self.scaling.shapes, **({} if probe is None else {"probe": (None,)})})
-        if probe is not None and (state["probe"].shape != probe.shape or np.abs(state["probe"] - probe).max() > 1e-3):
-            raise InputError(f"{folder} was trained on another encoder than the one that its recipe names here: "
-                             "restore that encoder, or train again")
-        net = Perceptron(**{name: state[name].astype(np.float32) for name in Perceptron.__slots__})
-        scaling = self.scaling(**{name: state[name] for name in self.scaling.shapes})
-        return FittedHead(self, scaling, net, manifest.facts["facts"])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedHead:
     """A scaling and a perceptron; see `discreet.audit.train.base.Fitted`."""
 
-    recipe: HeadRecipe
+    recipe: FeatureRecipe
     scaling: Scaling
     net: Perceptron
     facts: Mapping[str, Any]

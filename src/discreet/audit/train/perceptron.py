@@ -87,7 +87,25 @@ class Centred:
         return (np.asarray(features, dtype=np.float64) - self.mean) / self.size
 
 
-Scaling: TypeAlias = Tfidf | Centred
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitRows:
+    """Rows brought to norm 1, each by itself (zero rows stay): nothing is learnt from training rows."""
+
+    shapes: ClassVar[dict[str, tuple[int | None, ...]]] = {}
+
+    @classmethod
+    def fit(cls, features: Matrix, weights: FloatArray) -> Self:
+        """The same whatever the rows are."""
+        return cls()
+
+    def apply(self, features: Matrix) -> Matrix:
+        """Array (n, d); a row depends on that row only."""
+        rows = np.asarray(features if isinstance(features, np.ndarray) else features.toarray(), dtype=np.float64)
+        norms = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+        return rows / np.where(norms > 0.0, norms, 1.0)
+
+
+Scaling: TypeAlias = Tfidf | Centred | UnitRows
 """How features are scaled, learnt from training rows; its fields are arrays to save."""
 
 

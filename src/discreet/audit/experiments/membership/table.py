@@ -10,6 +10,7 @@ import numpy as np
 from discreet.audit.engine import Result
 from discreet.audit.experiments.membership.assign import SCORED, training_rows
 from discreet.audit.scores.table import (
+    DP_SGD,
     GROUP_KIND,
     IN,
     NEAR_DUPLICATES,
@@ -20,6 +21,7 @@ from discreet.audit.scores.table import (
     Role,
     ScoreTable,
 )
+from discreet.audit.train.private import guarantee_of
 from discreet.core.types import IntArray
 from discreet.inputs.texts import LabelledText
 
@@ -46,7 +48,7 @@ def score_table(found: Mapping[str, Result], rows: Sequence[LabelledText], *, re
         logits.append(found[f"fit/{MISMATCHED if other else role}"].arrays["logits"])
         trained = np.zeros(0, np.int64) if other else training_rows(assigned, role)
         member.append(np.where(np.isin(at, trained), IN, OUT))
-        models.append(Model(MISMATCHED if other else name, audit_role, kind, _facts(found, role)))
+        models.append(_model(MISMATCHED if other else name, audit_role, kind, found, role))
     for arrays in (result.arrays for name, result in found.items() if name.startswith("shadow")):
         logits += list(arrays["logits"])
         member += list(arrays["member"])
@@ -55,6 +57,16 @@ def score_table(found: Mapping[str, Result], rows: Sequence[LabelledText], *, re
     kept = np.arange(at.size) if structure is None else np.flatnonzero([rows[row].structure == structure for row in at])
     return ScoreTable(tuple(models), _examples(found["prepare"], rows, at, kept),
                       np.stack(logits)[:, kept, None, :], np.stack(member)[:, kept].astype(np.int8))
+
+
+def _model(name: str, audit_role: Role, kind: ReferenceKind | None, found: Mapping[str, Result], role: str) -> Model:
+    """A model with the guarantee that its training gives."""
+    facts, guarantee = _facts(found, role), guarantee_of(found[f"fit/{role}"].value["facts"])
+    # A row that is trained on k times is a row of k times the ε.
+    if guarantee is None or found["fit/a"].task["params"]["copies"] > 1:
+        return Model(name, audit_role, kind, facts)
+    epsilon, delta = guarantee
+    return Model(name, audit_role, kind, {**facts, "delta": str(delta)}, DP_SGD, epsilon)
 
 
 def _facts(found: Mapping[str, Result], role: str) -> dict[str, str]:

@@ -58,27 +58,17 @@ def embedder(spec: str) -> Embedder:
     return Embedder(encoder)
 
 
-@recipes.register("head")
-@dataclass(frozen=True, slots=True)
-class Head(HeadRecipe):
-    """Options: `encoder`; the others as in `HeadRecipe`.
+class EmbeddedInputs:
+    """The features of a recipe with the option `encoder`: embeddings of texts, or with "none" rows of numbers."""
 
-    `encoder` is "minilm" (the packaged all-MiniLM-L6-v2), "hashed", a folder, a name on the Hugging Face hub, or
-    "none": the inputs are then an array (n, …), flattened. A saved model does not hold the encoder, only what it makes
-    of a known sentence.
-    """
+    __slots__ = ()
+    name: ClassVar[str]
+    encoder: str
 
-    name: ClassVar[str] = "head"
-    libraries: ClassVar[tuple[str, ...]] = ("discreet.audit.train", "discreet.inputs.encode", "onnxruntime",
-                                            "tokenizers")
-    scaling: ClassVar[type[Scaling]] = Centred
-
-    encoder: str = "minilm"
-
-    def __post_init__(self) -> None:
+    def check_encoder(self) -> None:
+        """Raise ValueError for an empty name."""
         if not self.encoder:
             raise ValueError("encoder is empty: expected one of minilm, hashed, none, a folder or owner/model")
-        HeadRecipe.__post_init__(self)
 
     @property
     def takes_texts(self) -> bool:
@@ -99,3 +89,25 @@ class Head(HeadRecipe):
         """The encoder's, where it is a folder or minilm; none for a name on the hub."""
         folder = packaged_model() if self.encoder == "minilm" else Path(self.encoder)
         return files_of(folder) if folder.is_dir() else {}
+
+
+@recipes.register("head")
+@dataclass(frozen=True, slots=True)
+class Head(EmbeddedInputs, HeadRecipe):
+    """Options: `encoder`; the others as in `HeadRecipe`.
+
+    `encoder` is "minilm" (the packaged all-MiniLM-L6-v2), "hashed", a folder, a name on the Hugging Face hub, or
+    "none": the inputs are then an array (n, …), flattened. A saved model does not hold the encoder, only what it makes
+    of a known sentence.
+    """
+
+    name: ClassVar[str] = "head"
+    libraries: ClassVar[tuple[str, ...]] = ("discreet.audit.train", "discreet.inputs.encode", "onnxruntime",
+                                            "tokenizers")
+    scaling: ClassVar[type[Scaling]] = Centred
+
+    encoder: str = "minilm"
+
+    def __post_init__(self) -> None:
+        self.check_encoder()
+        HeadRecipe.__post_init__(self)

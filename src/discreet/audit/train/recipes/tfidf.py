@@ -40,7 +40,7 @@ class TfidfMlp(HeadRecipe):
     ngrams: int = 1
 
     def __post_init__(self) -> None:
-        _check_hashing(self.columns, self.ngrams)
+        check_hashing(self.columns, self.ngrams)
         HeadRecipe.__post_init__(self)
 
     def features(self, inputs: Inputs) -> Matrix:
@@ -66,7 +66,7 @@ class TfidfLinear(Recipe):
 
     def __post_init__(self) -> None:
         check_above(self, "C")
-        _check_hashing(self.columns, self.ngrams)
+        check_hashing(self.columns, self.ngrams)
 
     def features(self, inputs: Inputs) -> Matrix:
         """Hashed counts (n, d)."""
@@ -134,7 +134,8 @@ class FittedLinear:
             write_arrays(part / ARRAYS, arrays)
 
 
-def _check_hashing(columns: int, ngrams: int) -> None:
+def check_hashing(columns: int, ngrams: int) -> None:
+    """Raise ValueError for options out of range."""
     if not 16 <= columns <= 1 << 20:
         raise ValueError(f"columns is {columns}: expected a whole number from 16 to {1 << 20}")
     if not 1 <= ngrams <= 3:

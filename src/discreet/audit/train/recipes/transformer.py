@@ -91,14 +91,14 @@ class Transformer(Recipe):
         if not len(validation) and (self.patience is not None or self.learning_rate == "search"):
             raise InputError("patience and search need validation rows and there is none: give some, or patience=none "
                              "and a learning_rate")
-        model, reader = self._opened(n_classes, child(seeds, 0))
+        model, reader = self.opened(n_classes, child(seeds, 0))
         usual = usual_rate(model.family, model.facts["parameters"], self.regime)
         if self.learning_rate != "search":
             rate = usual if self.learning_rate is None else Rate(self.learning_rate, "given")
             return self._trained(model, reader, train, validation, rate, seeds)[0]
         tried: list[tuple[float, float]] = []
         for value in (usual.value * factor for factor in SEARCHED):
-            model, reader = self._opened(n_classes, child(seeds, 0))
+            model, reader = self.opened(n_classes, child(seeds, 0))
             found, loss = self._trained(model, reader, train, validation, Rate(value, "search"), seeds)
             if all(loss < other for _, other in tried):
                 best = found
@@ -117,10 +117,12 @@ class Transformer(Recipe):
                  "padding_share": done.padding_share, "learning_rate": rate.value, "learning_rate_by": rate.by,
                  "token_share": share_seen(rows), "training_rows": len(data), "distinct_rows": distinct(data)[0].size,
                  **known}
-        fitted = FittedTransformer(self, model, reader, model.model.config.num_labels, facts)
+        fitted = FittedTransformer(self, self.batch, model, reader, model.model.config.num_labels, facts)
         return fitted, min((loss for _, loss in curve), default=0.0)
 
-    def _opened(self, n_classes: int, seeds: np.random.SeedSequence) -> tuple[LoadedClassifier, Reader]:
+    def opened(self, n_classes: int, seeds: np.random.SeedSequence) -> tuple[LoadedClassifier, Reader]:
+        """The base under a fresh head, on a GPU where there is one, and what reads texts for it. As `load_classifier`.
+        """
         torch = need("torch", "training a transformer", "train")
         gpu = bool(torch.cuda.is_available())
         dtype: Dtype = self.dtype if self.dtype != "auto" else (
@@ -137,7 +139,7 @@ class Transformer(Recipe):
     def load(self, folder: Path, manifest: Manifest) -> Fitted:
         """See `discreet.audit.train.base.Recipe`. Raises InputError for another base than that of the training."""
         n_classes, facts = manifest.fact("n_classes", int), manifest.facts["facts"]
-        model, reader = self._opened(n_classes, np.random.SeedSequence(0))
+        model, reader = self.opened(n_classes, np.random.SeedSequence(0))
         if facts.get("reader_sha256") != reader.digest():
             raise InputError(f"{folder}: {self.base} reads texts in another way than the base that the model was "
                              "trained from: expected the same tokeniser and template; restore that base, or train "
@@ -149,7 +151,7 @@ class Transformer(Recipe):
             set_state(model, read_arrays(folder / ARRAYS))
         except InputError as error:
             raise InputError(f"{folder}: {error}") from None
-        return FittedTransformer(self, model, reader, n_classes, facts)
+        return FittedTransformer(self, self.batch, model, reader, n_classes, facts)
 
     def files(self) -> Mapping[str, Path]:
         """The base model's, where it is a folder or minilm; none for a name on the hub."""
@@ -163,10 +165,11 @@ class FittedTransformer:
 
     In float32 on a CPU every text is computed alone, without padding: how a matrix product rounds depends on how many
     rows it has, and a score must not depend on the rest of its batch. On a GPU, and in bfloat16, texts of like length
-    are computed together, the recipe's `batch` at a time, and a score may differ in its last bits.
+    are computed together, `batch` at a time, and a score may differ in its last bits.
     """
 
-    recipe: Transformer
+    recipe: Recipe
+    batch: int
     model: LoadedClassifier
     reader: Reader
     n_classes: int
@@ -201,7 +204,7 @@ class FittedTransformer:
 
         rows = read(self.model, self.reader, list(places))
         alone = device.type == "cpu" and self.model.dtype == "float32"
-        return scored(rows, 1 if alone else self.recipe.batch, self.model.pad, score)[at]
+        return scored(rows, 1 if alone else self.batch, self.model.pad, score)[at]
 
 
 def read(model: LoadedClassifier, reader: Reader, texts: Sequence[str]) -> list[Tokens]:

@@ -1,0 +1,169 @@
+"""DP-SGD against an accountant written out and clipping row by row; what is drawn, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import exp, inf, lgamma, log, log1p
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.audit.train.tasks import nothing, task
+from tests.errors import refused
+from tests.heavy import need
+
+from discreet.audit.train import recipe_of
+from discreet.audit.train.private import PrivatePlan, fit_private, spent
+from discreet.core.errors import MissingExtraError, UsageError
+
+torch, _ = need("torch"), need("opacus")
+
+
+def plan(**changed: Any) -> PrivatePlan:
+    return PrivatePlan(**{"epsilon": None, "noise": 1.0, "delta": None, "epochs": 2, "batch": 4, "clip": 1.0,
+                          "rate": 0.1, **changed})
+
+
+def slow_epsilon(noise: float, delta: float, share: float, steps: int) -> float:
+    """ε of the Poisson-subsampled Gaussian by the binomial sum for whole orders (Mironov, Talwar & Zhang 2019, section
+    3.3), turned into ε at δ as in Balle et al. 2020, Theorem 21."""
+    best = inf
+    for order in range(2, 200):
+        terms = []
+        for k in range(order + 1):
+            chances = [0.0 if times == 0 else times * log(chance) for times, chance in (
+                (k, share), (order - k, 1.0 - share)) if times or chance]
+            chosen = lgamma(order + 1) - lgamma(k + 1) - lgamma(order - k + 1)
+            terms.append(chosen + sum(chances) + k * (k - 1) / (2.0 * noise**2))
+        top = max(terms)
+        divergence = steps * (top + log(sum(exp(term - top) for term in terms))) / (order - 1)
+        best = min(best, divergence + log1p(-1.0 / order) - (log(delta) + log(order)) / (order - 1))
+    return best
+
+
+@pytest.mark.parametrize(("noise", "share", "steps"), [(1.0, 0.1, 100), (1.5, 0.14, 215), (4.0, 0.5, 60),
+                                                       (0.8, 0.01, 1000)])
+def test_epsilon_is_that_of_the_binomial_sum(noise: float, share: float, steps: int) -> None:
+    # Orders between whole numbers can only give less, and not much.
+    slow = slow_epsilon(noise, 1e-5, share, steps)
+    assert 0.96 * slow <= spent(noise, 1e-5, share, steps) <= slow + 1e-9
+
+
+@pytest.mark.parametrize(("noise", "share", "steps"), [(1.0, 0.1, 100), (1.5, 0.14, 215)])
+def test_epsilon_is_above_that_of_numerical_composition(noise: float, share: float, steps: int) -> None:
+    accounting = need("dp_accounting")
+    loss = need("dp_accounting.pld").PLDAccountant()
+    loss.compose(accounting.PoissonSampledDpEvent(share, accounting.GaussianDpEvent(noise)), steps)
+    tight = loss.get_epsilon(1e-5)
+    assert tight <= spent(noise, 1e-5, share, steps) <= 1.2 * tight
+
+
+def test_epsilon_falls_with_noise_and_grows_with_rows_and_updates() -> None:
+    for wider in (lambda x: (1.0 / x, 1e-5, 0.1, 100), lambda x: (1.0, 1e-5, 0.1 * x, 100),
+                  lambda x: (1.0, 1e-5, 0.1, int(100 * x)), lambda x: (1.0, 1e-5 / x, 0.1, 100)):
+        found = [spent(*wider(x)) for x in (0.5, 1.0, 2.0)]
+        assert all(one < other for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
+def test_the_noise_spends_the_epsilon_that_is_asked_for(epsilon: float) -> None:
+    budget = plan(epsilon=epsilon, noise=None, epochs=20, batch=64).budget(1000)
+    assert 0.98 * epsilon <= budget.epsilon <= epsilon
+    assert (budget.share, budget.steps, budget.delta) == (0.064, 313, 1e-5)
+    assert budget.epsilon == plan(noise=budget.noise, epochs=20, batch=64).budget(1000).epsilon
+    assert plan(batch=64).budget(20).share == 1.0
+
+
+def loss(weights: tuple[Any, ...], row: Any, label: Any) -> Any:
+    first, second = weights
+    return torch.nn.functional.cross_entropy(torch.tanh(row @ first) @ second, label)
+
+
+def slow_training(start: Sequence[np.ndarray], rows: np.ndarray, labels: np.ndarray, asked: PrivatePlan, noise: float,
+                  seeds: np.random.SeedSequence) -> list[np.ndarray]:
+    """The same, row by row: each gradient cut to its norm over all parameters, noise on the sum, a step of Adam."""
+    children = np.random.SeedSequence(seeds.entropy).spawn(3)
+    coins = np.random.default_rng(children[1])
+    drawn = torch.Generator().manual_seed(int(np.random.default_rng(children[2]).integers(2**63)))
+    weights = [torch.tensor(one, requires_grad=True) for one in start]
+    adam = torch.optim.Adam(weights, lr=asked.rate)
+    share = asked.batch / len(rows)
+    for _ in range(int(np.ceil(asked.epochs / share))):
+        total = [torch.zeros_like(one) for one in weights]
+        for row in np.flatnonzero(coins.random(len(rows)) < share):
+            found = torch.autograd.grad(loss(tuple(weights), torch.tensor(rows[row]), torch.tensor(labels[row])),
+                                        weights)
+            size = float(sum((one**2).sum() for one in found)) ** 0.5
+            total = [one + own * min(1.0, asked.clip / size) for one, own in zip(total, found, strict=True)]
+        for one, own in zip(weights, total, strict=True):
+            one.grad = (own + torch.normal(0.0, noise * asked.clip, own.shape, generator=drawn)) / asked.batch
+        adam.step()
+    return [one.detach().numpy() for one in weights]
+
+
+@pytest.mark.parametrize(("clip", "noise"), [(0.05, 1e-4), (0.3, 1.0), (100.0, 1e-6)])
+def test_training_is_that_of_a_loop_over_rows(clip: float, noise: float) -> None:
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(24, 5)).astype(np.float32), rng.integers(0, 3, 24)
+    start = [rng.normal(size=shape).astype(np.float32) for shape in ((5, 4), (4, 3))]
+    asked, seeds = plan(clip=clip, noise=noise, rate=0.01), np.random.SeedSequence(3)
+    before = torch.random.get_rng_state(), np.random.get_state(legacy=False)  # noqa: NPY002 - the global state
+    found, facts = fit_private(loss, start, rows, labels, asked, seeds)
+    for one, slow in zip(found, slow_training(start, rows, labels, asked, noise, seeds), strict=True):
+        np.testing.assert_allclose(one, slow, rtol=0, atol=2e-4)
+        assert np.abs(one - start[0 if one.shape == (5, 4) else 1]).max() > 0.01
+    assert (facts["steps"], facts["sample_rate"], facts["training_rows"]) == (12, 4 / 24, 24)
+    # Nothing is drawn from what the process shares, and the same seeds draw the same.
+    assert torch.equal(before[0], torch.random.get_rng_state())
+    np.testing.assert_equal(np.random.get_state(legacy=False), before[1])  # noqa: NPY002
+    again = fit_private(loss, start, rows, labels, asked, np.random.SeedSequence(3))[0]
+    assert all(one.tobytes() == other.tobytes() for one, other in zip(found, again, strict=True))
+    other = fit_private(loss, start, rows, labels, asked, np.random.SeedSequence(4))[0]
+    assert found[0].tobytes() != other[0].tobytes()
+
+
+def test_an_update_without_rows_is_noise_alone() -> None:
+    rows, labels = np.ones((400, 5), dtype=np.float32), np.zeros(400, dtype=np.int64)
+    start = [np.zeros((5, 4), dtype=np.float32), np.zeros((4, 3), dtype=np.float32)]
+    found, facts = fit_private(loss, start, rows, labels, plan(epochs=1, batch=1), np.random.SeedSequence(0))
+    assert facts["steps"] == 400
+    assert all(np.isfinite(one).all() for one in found)
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ("epsilon=0", "epsilon is 0.0: expected a finite number above 0"),
+    ("epsilon=none", "epsilon is None and noise is None: expected a number for one of them"),
+    ("noise=1.1", "epsilon is 8.0 and noise is 1.1: expected a number for one of them and none for the other"),
+    ("delta=1", "delta is 1: expected a number below 1"), ("delta=0", "delta is 0.0: expected a finite number above 0"),
+    ("clip=-1", "clip is -1.0: expected a finite number above 0"), ("batch=0", "batch is 0: expected a whole number"),
+])
+def test_an_option_that_cannot_be_is_refused(options: str, said: str) -> None:
+    with refused(UsageError, said):
+        recipe_of(f"private-head:{options}")
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ("delta=0.05", r"delta is 0.05 for 24 training rows: expected less than 1 / rows, 0.042; give a lower delta"),
+    ("epsilon=1e-9", r"epsilon is 1e-09 at delta 0.00042 over \d+ updates: no noise spends so little"),
+])
+def test_what_so_many_rows_do_not_allow_is_refused(options: str, said: str) -> None:
+    train = task(24, 2)
+    with refused(UsageError, said):
+        recipe_of(f"private-tfidf-mlp:{options}").fit(train, nothing(train), 2, np.random.SeedSequence(0))
+
+
+def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "opacus.accountants", None)
+    with refused(MissingExtraError, r"differential privacy needs the package 'opacus', .*'discreet\[dp\]'"):
+        plan(noise=1.2345).budget(100)
+
+
+def test_no_document_frequencies_are_learnt() -> None:
+    """A word that every training row has weighs as much as any other."""
+    train = task(24, 2)
+    model = recipe_of("private-tfidf-mlp:columns=64,hidden=4,epochs=1,batch=8").fit(
+        train, nothing(train), 2, np.random.SeedSequence(0))
+    assert not any(model.scaling.shapes)  # type: ignore[attr-defined]
+    assert {"epsilon", "delta", "noise_multiplier", "clip", "sample_rate"} <= set(model.facts)
+    assert model.facts["epsilon"] <= 8.0

@@ -15,6 +15,7 @@ import platform
 import subprocess
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,10 @@ def leak_free_models(seed: int) -> list[str]:
     return [f"### Leak-free models, {RUNS:,} runs of {PAIRS} pairs each", "", *said]
 
 
+def _sees(rate: float, n: int) -> bool:
+    return bool(detection_power(n, rate, KINDS / ALPHA) >= POWER)
+
+
 def power(seed: int) -> list[str]:
     rows = []
     # Two normal scores that are apart by what gives this win rate.
@@ -80,7 +85,7 @@ def power(seed: int) -> list[str]:
                  for _ in range(400)]
         rows.append([f"{rate:.2f}", *(f"{np.mean(np.array(found) <= n):.2f}" for n in SIZES),
                      f"{np.median(found):.0f}" if np.median(found) < 10**9 else "more",
-                     f"{least_size(lambda n, rate=rate: detection_power(n, rate, KINDS / ALPHA) >= POWER):,}"])
+                     f"{least_size(partial(_sees, rate)):,}"])
     return ["### Power: share of 400 leaking models detected, by win rate and number of pairs", "",
             *table(["win rate", *(f"n = {n}" for n in SIZES), "median pairs to e ≥ 20", "pairs promised for power .8"],
                    rows)]

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from benchmarks.page import machine, replace_between
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchmarks.page import machine, replace_between
 from discreet.audit.labels.bounds import guess_epsilon, ladder_bound
 from discreet.stats.mechanisms.labels.alibi import Alibi, log_weights, map_truth
 from discreet.stats.mechanisms.labels.base import epsilon_of_truth, truth_probability

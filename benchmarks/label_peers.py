@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from benchmarks.label_tasks import DRAWS
-from benchmarks.page import machine, replace_between
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from benchmarks.label_tasks import DRAWS
+from benchmarks.page import machine, replace_between
 from discreet.audit.labels.attacks.lia_delta_margin import delta_margin
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.conformance import conform

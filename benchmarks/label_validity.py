@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from benchmarks.page import machine, replace_between
 
+from benchmarks.page import machine, replace_between
 from discreet.audit.core.simulate import LabelWorld, simulated_labels
 from discreet.audit.labels.attacker_view import LabelAttack, all_attacks
 from discreet.audit.labels.audit import LabelAudit, audit_labels

@@ -9,11 +9,12 @@ import string
 from collections.abc import Callable
 
 import phonenumbers
-from benchmarks.layer1_cases import Case, Make, Rng, digits, grouped, pick
 from stdnum import luhn
 from stdnum.br import cpf
 from stdnum.es import dni
 from stdnum.pl import pesel
+
+from benchmarks.layer1_cases import Case, Make, Rng, digits, grouped, pick
 
 GIVEN = {
     "de": "Eckhart Gundula Traudl Falk Irmtraud Wenzel Ottokar Sigrun Hartwig Roswitha", "fr": "Aurèle Honorine Thibaut Océane Gaspard Capucine Ysaline Anselme Maëlle Firmin",

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from benchmarks.layer1_abroad import decoys_abroad, positives_abroad
 from benchmarks.layer1_cases import Case, decoys, positives, texts
-
 from discreet.core.unicode import prepare
 from discreet.guard.text.direct.detect import find_direct
 from discreet.guard.text.direct.presidio import ENTITIES, pattern_engine

@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.page import machine
 from numpy.typing import NDArray
 
+from benchmarks.page import machine
 from discreet.stats import RocCore
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
+
 from benchmarks.membership_validity_models import RECIPES, Corpus, World, read
 from benchmarks.membership_validity_tables import write
 from benchmarks.page import machine
-
 from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.resampling import Units
 from discreet.audit.membership.attack import Scale, score_all

@@ -8,11 +8,11 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from benchmarks.page import replace_between, table
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import binomtest, kstest, t
 
+from benchmarks.page import replace_between, table
 from discreet.audit.core.power import auc_deviation, power_of
 
 READ, *_ = LEAK_FREE = ("leak-free", "leak-free, regularised")

@@ -24,11 +24,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from benchmarks.page import machine
-from benchmarks.people_texts import ASKED, Table, sayable, written
 from numpy.random import Generator
 from scipy.stats import spearmanr
 
+from benchmarks.page import machine
+from benchmarks.people_texts import ASKED, Table, sayable, written
 from discreet import Guard
 from discreet.cli.main import run
 from discreet.core.files import write_atomic

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.page import machine
 from tools.make_population import table
 
+from benchmarks.page import machine
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.guard.population.columns import Column

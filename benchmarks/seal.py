@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.page import replace_between, table
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.stats import binomtest, norm
@@ -28,6 +27,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
+from benchmarks.page import replace_between, table
 from discreet.audit.sealed import POWER, Datum, Scores, findings, reveal
 from discreet.audit.sealed import seal as seal_data
 from discreet.core.files import KeyedHash

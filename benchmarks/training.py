@@ -30,6 +30,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+
 from benchmarks.page import machine, replace_between
 
 RATE = {"lora": 2e-3, "full": 1e-4}

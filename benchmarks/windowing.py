@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from benchmarks.page import machine
-
 from discreet import Guard
 from discreet.stats.intervals import wilson
 

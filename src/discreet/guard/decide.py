@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from discreet.core.numbers import counted
 from discreet.core.records import PERSONS, Action, Cause, Evidence, Layer, Reason, Verdict
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Finding, Reading
@@ -259,10 +260,10 @@ def sentence(reason: Reason) -> str:
         "few_people": reason.detail,
         "probe": f"the question describes a person by {described}, and the answer tells something of them",
         "density": f"reads like the unsafe texts of the fit, though evidence alone does not flag it: {quiet}",
-        "verbatim": f"quotes a retrieved passage nearly word for word ({reason.attributes} words)",
+        "verbatim": f"quotes a retrieved passage nearly word for word ({counted(reason.attributes, 'word')})",
         "over_turns": f"over turns: {whose}: {kinds}; {reason.detail}",
         "unsure_over_turns": f"unsure over turns: {whose}: {kinds}; {reason.detail}",
-        "restated": f"restates {reason.attributes} facts of an answer that was withheld {reason.detail}",
+        "restated": f"restates {counted(reason.attributes, 'fact')} of an answer that was withheld {reason.detail}",
         "empty": "the answer is empty: there is nothing to judge",
         "language": f"not judged: {reason.detail}",
         "unreadable": f"not judged: {reason.detail}",
@@ -277,4 +278,4 @@ def sentence(reason: Reason) -> str:
 
 def _attributes(reason: Reason) -> str:
     weak = f" ({reason.weak} weak)" if reason.weak else ""
-    return f"{reason.attributes} attribute{'' if reason.attributes == 1 else 's'}{weak}"
+    return f"{counted(reason.attributes, 'attribute')}{weak}"

@@ -264,3 +264,11 @@ def test_hidden_characters_are_read() -> None:
 def test_the_library_is_loaded_on_first_use() -> None:
     code = "import sys, discreet; from discreet.guard.text import guess_language; sys.exit('fasttext' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("form", "foreign"), [("{de} {en}", {0}), ("{en} {de}", {1}), ("{de}\n\n{en}", {0}),
+                                               ("{de} Rest helps. {en} {de}", {0, 3}), ("{en}", set()), ("{de}", {0})])
+def test_which_sentences_are_not_english(form: str, foreign: set[int]) -> None:
+    said = form.format(de="Metformin senkt den Blutzucker, indem es die Zuckerneubildung in der Leber hemmt.",
+                       en="The patient is a 52-year-old litigator from Omaha with two children.")
+    assert guess_language(Doc.of(said)).foreign == foreign

@@ -1,4 +1,4 @@
-"""A text with its tokens and sentences, computed once and read by every tagger."""
+"""A text with its tokens and sentences, computed once and read by every detector."""
 
 from __future__ import annotations
 

@@ -132,12 +132,19 @@ def _guessed(doc: Doc) -> Language:
         found = _judged(stretch) if stretch.whole is not last else None
         if found:
             first, last = first or found, stretch.whole
-            foreign |= {_words(doc, number) for number in stretch.whole.numbers}
+            parts = {_words(doc, number) for number in stretch.whole.numbers}
+            foreign |= {words for words in parts if not _is_known(words)} or parts
     if first is None:
         return Language(True, "en")
     # Sentences are judged once, so the same words elsewhere are as foreign.
     alike = (number for number in range(len(doc.sentences)) if _words(doc, number) in foreign)
     return replace(first, foreign=frozenset(alike))
+
+
+def _is_known(words: Sequence[str]) -> bool:
+    """Whether most words of a short sentence are English: it is not what makes a run of them foreign."""
+    different = {word for word in words if len(word) > 1 and word[0].isalpha()}
+    return len(different & vocabulary()) > MOST_KNOWN * len(different)
 
 
 def _words(doc: Doc, sentence: int) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from discreet.audit.labels.attacker_view import all_attacks, label_attacks
 from discreet.audit.membership.attack import View, attacks
 from discreet.audit.train import Data, load_fitted, recipe_of
 from discreet.audit.train.base import recipes
+from discreet.core.numbers import ATTACKS
 from discreet.core.unicode import prepare
 from discreet.guard.text.direct.detect import find_direct, recognisers
 from discreet.inputs.encode.base import encoders, load_encoder
@@ -57,7 +58,7 @@ def test_every_door_is_in_the_table_with_its_folder() -> None:
     assert stated == declared
 
 
-def test_the_tagger_makes_an_affiliation_count() -> None:
+def test_a_term_of_a_domain_counts() -> None:
     verdict = discreet.Guard("law").check("The 52-year-old man serves in the 7th regiment.")
     assert {"age", "affiliation"} <= {found.type for found in verdict.evidence}
 
@@ -118,26 +119,34 @@ def test_the_recipe_trains_and_comes_back(tmp_path: Path) -> None:
     np.testing.assert_allclose(np.exp(load_fitted(tmp_path / "prior", recipe).logits(("new",))), [[4 / 7, 3 / 7]])
 
 
+@pytest.fixture
+def registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page registers is taken away again, and what had its name comes back."""
+    for registry in (recognisers, attacks):
+        list(registry)
+        monkeypatch.setattr(registry, "_items", dict(registry._items))
+
+
+@pytest.mark.usefixtures("registers")
 def test_the_recogniser_of_contributing_finds_a_badge() -> None:
-    list(recognisers)
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.S)
-    try:
-        exec(compile(code, "CONTRIBUTING.md", "exec"), {})
-        found = find_direct(prepare("The officer wore badge number 40213 that day."), types=["badge"])
-        assert [(s.type, s.start) for s in found] == [("badge", 30)]
-    finally:
-        recognisers._items.pop("badge", None)
+    exec(compile(code, "CONTRIBUTING.md", "exec"), {})
+    found = find_direct(prepare("The officer wore badge number 40213 that day."), types=["badge"])
+    assert [(s.type, s.start) for s in found] == [("badge", 30)]
 
 
+def test_every_attack_stands_on_the_attacks_page_and_has_a_name_to_print() -> None:
+    page = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) >= set(attacks)
+    assert set(ATTACKS) == set(attacks)
+
+
+@pytest.mark.usefixtures("registers")
 def test_the_attack_of_the_attacks_page_scores() -> None:
-    assert len(attacks) > 0
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8"), re.S)
     log_p = np.log(np.array([[[0.7, 0.3]], [[0.4, 0.6]]]))
     view = View(log_p, np.array([0, 0]), {}, np.zeros(0, dtype=np.int64), np.arange(2))
-    try:
-        exec(compile(code, "attacks.md", "exec"), {})
-        assert attacks["margin"].requirements(view, None) is None
-        scores = attacks["margin"].scores(view, "p", None, np.random.default_rng(0))
-        np.testing.assert_allclose(scores, [0.4, -0.2])
-    finally:
-        attacks._items.pop("margin", None)
+    exec(compile(code, "attacks.md", "exec"), {})
+    assert attacks["margin"].requirements(view, None) is None
+    scores = attacks["margin"].scores(view, "p", None, np.random.default_rng(0))
+    np.testing.assert_allclose(scores, [0.4, -0.2])

@@ -51,7 +51,8 @@ def test_attacks_has_no_oracle_and_no_part_of_the_records(passing: Record) -> No
                    and "logit" in str(row["scale"]) and row["reference_kind"] == "neutral")
     # With two classes the loss on both scales and the confidence in the true class are one attack.
     [loss] = [row for row in rows if "loss" in str(row["attack"])]
-    assert (loss["attack"], loss["scale"]) == ("confidence, true class, loss", "p, logit")
+    assert "confidence, true class" in str(loss["attack"])
+    assert loss["scale"] == "p, logit"
     assert primary["auc"] == passing["primary"]["auc"]["value"]
     assert (primary["null_low"], primary["null_high"]) == tuple(passing["primary"]["null_band"])
 

@@ -240,9 +240,10 @@ class Reason:
     """Why a verdict is what it is, for machines; `Verdict.reason` is the sentence that is made of it.
 
     `kinds` are the classes of attributes that count, or types of direct identifiers; `attributes` how many are bound to
-    the person (words of a quote, facts that are told again), `weak` those of them on an uncertain cue, `needed` how many the policy asks for; `subject` whose they
-    are; `inferred` the classes that no words state. `odds` are the log-odds of evidence and `threshold` that of the
-    operating point `point`. `detail` is a clause in words, without text of the answer.
+    the person (words of a quote, facts that are told again), `weak` those of them on an uncertain cue, `needed` how
+    many the policy asks for; `subject` whose they are; `inferred` the classes that no words state. `odds` are the
+    log-odds of evidence and `threshold` that of the operating point `point`. `detail` is a clause in words, without
+    text of the answer.
     """
 
     cause: Cause

@@ -65,10 +65,10 @@ def named(record: dict[str, Any], *effects: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("effects", "said"), [
-    (("helps", "helps", "unclear"), "two defences leak less and cost least: way 0 and way 1."),
-    (("unclear", "helps", "worse"), "of 3 defences, one leaks less: way 1."),
-    (("unclear", "worse", "control"), "none of 3 defences is shown to leak less"),
-    (("no leak", "no leak", "no leak"), "the undefended recipe shows no leak"),
+    (("helps", "helps", "unclear"), "Two defences leak less and cost least: way 0 and way 1."),
+    (("unclear", "helps", "worse"), "Of 3 defences, one leaks less: way 1."),
+    (("unclear", "worse", "control"), "None of 3 defences is shown to leak less"),
+    (("no leak", "no leak", "no leak"), "The undefended recipe shows no leak"),
     (("helps", "helps", "helps"), "The next that helps, way 2, differs in the AUC of the task from way 1 by −.020"),
 ])
 def test_what_it_ends_with(done: tuple[int, str, Path], effects: tuple[str, ...], said: str) -> None:

@@ -51,8 +51,8 @@ class Audit:
     base_rates: Annotated[str, option(
         "R,R,…", "Shares of members among those whom an attacker asks about: what naming is worth.")] = "0.01,0.1,0.5"
     attacks: Annotated[str | None, option(
-        "A,A,…", "Explore these attacks only (docs/attacks.md lists them); loss and reference, which a verdict rests on, "
-        "run in any case.")] = None
+        "A,A,…", "Explore these attacks only (docs/attacks.md lists them); loss and reference, which a verdict rests "
+        "on, run in any case.")] = None
     embeddings: Annotated[Path | None, option(
         "E", "Vectors of the examples, for a picture of the boundary and its diagnostics: .npz with example and "
         "vectors, or a table with example, e0, e1, …; never kept. Needs a selection model.")] = None

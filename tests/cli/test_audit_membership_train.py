@@ -216,7 +216,7 @@ class TestBadInput:
         (("--recipe", "tfidf"), "is called 'tfidf': expected one of "),
         (("--recipe", "tfidf-mlp:stps=9"), "has no option 'stps'"),
         (("--recipe", "tfidf-mlp:steps=many"), "steps is 'many'"),
-        *((("--recipe", recipe), f"{said} takes no texts; expected one of head, rnn, tfidf-linear, tfidf-mlp, token-")
+        *((("--recipe", recipe), f"{said} takes no texts; expected one of head, private-head, private-tfidf-mlp, ")
           for recipe, said in (("mlp", "'mlp'"), ("cnn", "'cnn'"), ("resnet18:width=2", "'resnet18'"),
                                ("head:encoder=none", "'head' with these options"))),
         (("--recipe", "gone.yaml"), "cannot read the recipe"),

@@ -119,3 +119,11 @@ def test_beside_text_of_others_a_question_clears_nobody(question: str) -> None:
             for sources in ((), ("Letters take ten days.",))]
     assert [one.seen.asked for one in told] == [True, False]
     assert score(told[1], policy, combined()).logit == pytest.approx(alone.logit, abs=0.2)
+
+
+def test_what_a_domain_calls_its_persons_is_no_occupation() -> None:
+    domain = replace(MEDICAL, person="policyholder", people="policyholders")
+    text = "The policyholder from Omaha asked about hail."
+    told = [{a.kind for a in read_answer(Answer("1", text), replace(POLICY, domain=one)).attributes}
+            for one in (MEDICAL, domain)]
+    assert told[1] == {"place"} < told[0]

@@ -158,7 +158,9 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
         added = _behind(added, case, policy, told_back=repeats > 0, others=others)
     seen = _told_alone(doc, added, said, request, policy)
     spans = identifiers_in(recognised, seen, doc)
-    told = [a for a in attributes_of(seen, doc) if a.kind != "age" or not _identifies(a, spans)]
+    called = {policy.domain.person.lower(), policy.domain.people.lower()}  # what the domain calls anybody tells nothing
+    told = [a for a in attributes_of(seen, doc) if (a.kind != "age" or not _identifies(a, spans))
+            and (a.kind != "occupation" or a.value not in called)]
     private = private_persons(told, seen, doc, request, policy)
     found = as_private([*told, *terms_of(doc, policy.domain, seen.spans)], private)
     attributes = tuple(sorted(request.repeated(found, doc), key=lambda a: (a.start, a.end, a.kind)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod, sqrt
@@ -68,15 +68,28 @@ class Cell:
     def resolvable(self) -> bool:
         """Whether the sample is to decide, from sizes and the true AUC alone."""
         if self.place == "nowhere":
-            return prod(NORMAL.cdf(((TOLERANCE if part == "all" else IN_PART) - 0.5) / deviation(0.5, n) - 1.645)
-                        for part, n in self.sizes.items()) >= DECIDED
+            return can_pass(self.sizes)
         where = {"everywhere": "all", "rare class": "class 1", "one category": "category 0"}[self.place]
-        tolerance, n = TOLERANCE if where == "all" else IN_PART, self.sizes[where]
-        at, null = deviation(self.auc, n), deviation(0.5, n)
-        conditions = ((self.auc - tolerance) / at,
-                      (self.auc - 0.5 - NORMAL.inv_cdf(1.0 - 0.05 / PARTS) * null) / at,
-                      (self.auc - 0.5) / sqrt(at**2 + null**2) - 1.96)
-        return min(map(NORMAL.cdf, conditions)) >= SURE
+        return can_fail(self.auc, self.sizes[where], tolerance_of(where), PARTS)
+
+
+def tolerance_of(part: str) -> float:
+    """The tolerated AUC of a part; "all" is all records."""
+    return TOLERANCE if part == "all" else IN_PART
+
+
+def can_pass(sizes: Mapping[str, float]) -> bool:
+    """Whether a model without a leak should pass, from the members of each part, with as many others."""
+    return prod(NORMAL.cdf((tolerance_of(part) - 0.5) / deviation(0.5, n) - 1.645)
+                for part, n in sizes.items()) >= DECIDED
+
+
+def can_fail(auc: float, n: float, tolerance: float, parts: int) -> bool:
+    """Whether a leak of this true AUC in a part of n members and n others should fail, as one of so many parts."""
+    at, null = deviation(auc, n), deviation(0.5, n)
+    conditions = ((auc - tolerance) / at, (auc - 0.5 - NORMAL.inv_cdf(1.0 - 0.05 / parts) * null) / at,
+                  (auc - 0.5) / sqrt(at**2 + null**2) - 1.96)
+    return min(map(NORMAL.cdf, conditions)) >= SURE
 
 
 def deviation(auc: float, n: float) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 from discreet.audit.core.power import auc_deviation
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
+from discreet.audit.membership.parts import WHOLE
 from discreet.audit.scores.table import ScoreTable
 from discreet.stats import clopper_pearson
 
@@ -61,7 +62,7 @@ class Cell:
     def sizes(self) -> dict[str, float]:
         """Expected members of each part; as many others."""
         rare = self.members * SHARES[self.share]
-        return {"all": self.members, "class 0": self.members - rare, "class 1": rare,
+        return {WHOLE: self.members, "class 0": self.members - rare, "class 1": rare,
                 **{f"category {place}": self.members / 3 for place in range(3)}, "boundary": min(rare, 50) + 50}
 
     @property
@@ -69,13 +70,13 @@ class Cell:
         """Whether the sample is to decide, from sizes and the true AUC alone."""
         if self.place == "nowhere":
             return can_pass(self.sizes)
-        where = {"everywhere": "all", "rare class": "class 1", "one category": "category 0"}[self.place]
+        where = {"everywhere": WHOLE, "rare class": "class 1", "one category": "category 0"}[self.place]
         return can_fail(self.auc, self.sizes[where], tolerance_of(where), PARTS)
 
 
 def tolerance_of(part: str) -> float:
-    """The tolerated AUC of a part; "all" is all records."""
-    return TOLERANCE if part == "all" else IN_PART
+    """The tolerated AUC of a part by its name."""
+    return TOLERANCE if part == WHOLE else IN_PART
 
 
 def can_pass(sizes: Mapping[str, float]) -> bool:

@@ -1,6 +1,6 @@
 """Are the verdicts of membership audits right on trained models? Public texts, honest training, leaks of known place.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.membership_truth --data DATA --runs RUNS.jsonl [--seeds 5] [--only SET]
+    OMP_NUM_THREADS=1 python -m benchmarks.membership_truth --data DATA --runs RUNS.jsonl [--seeds 12] [--only SET]
 
 DATA holds the folders of `SETS`, whose text is neither printed nor kept. A coin draws members, non-members, a pool and
 the control model's records. Where a model leaks is decided by what it is trained on: the members where it is to leak,
@@ -42,8 +42,8 @@ from discreet.inputs.texts import text_key
 
 EMOTIONS = ("admiration", "approval", "gratitude", "amusement", "annoyance", "love", "disapproval", "curiosity", "anger",
             "optimism")
-UNJUDGED = 2
-REFERENCES = 8
+UNJUDGED = 4
+REFERENCES = 4
 SHARES = {"members": 0.35, "non-members": 0.35, "pool": 0.2, "control": 0.1}
 TOPICS, WORDS = 3, 60
 """Groups of records by their vectors; words of a text that the encoder reads."""
@@ -69,9 +69,9 @@ SETS = {
 }
 FAMILIES: dict[str, Any] = {
     "linear": LogisticRegression(C=10.0, max_iter=300),
-    "trees": RandomForestClassifier(40),
-    "perceptron": MLPClassifier((32,), max_iter=30, learning_rate_init=0.005),
-    "head": MLPClassifier((64,), max_iter=40, learning_rate_init=0.005),
+    "trees": RandomForestClassifier(25),
+    "perceptron": MLPClassifier((32,), max_iter=25, learning_rate_init=0.005),
+    "head": MLPClassifier((64,), max_iter=25, learning_rate_init=0.005),
     "penalised head": LogisticRegression(C=0.1, max_iter=300)}
 """On TF-IDF; heads on the vectors of a frozen encoder."""
 LEAKS = ("everywhere", "rare class", "one group", "innocent", "learnt nothing")
@@ -247,7 +247,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=UNJUDGED + 5)
+    parser.add_argument("--seeds", type=int, default=UNJUDGED + 8)
     parser.add_argument("--only", default="", choices=["", *SETS])
     given = parser.parse_args()
     given.runs.parent.mkdir(parents=True, exist_ok=True)

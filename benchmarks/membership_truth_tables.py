@@ -8,23 +8,25 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from benchmarks.membership_gate import IN_PART, TOLERANCE, can_fail, can_pass, share_of
+from benchmarks.membership_gate import TOLERANCE, can_fail, can_pass, share_of, tolerance_of
 from benchmarks.page import table
 
 from discreet.audit.core.power import POWER, power_of
 from discreet.audit.membership.parts import WHOLE
 
 Line = Mapping[str, Any]
+Cell = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A line of RUNS with what is said of it before its verdict is read: a leak that trains on members and whose AUC on
-    the unjudged seeds is within the tolerance of its place hardly leaks."""
+    """A line of RUNS with what is said of it before its verdict is read, from the sizes of its parts and from other
+    seeds alone. A model that trained on members leaks where its AUC on those seeds exceeds the tolerance of a part in
+    which it did; if nowhere, it hardly leaks."""
 
     line: Line
-    strength: float | None
-    """Mean AUC where the leak is, over the unjudged seeds; None without a leak."""
+    strength: Mapping[str, float]
+    """Mean AUC over the unjudged seeds in each part where the leak is; empty for models that saw no member."""
 
     @property
     def verdict(self) -> str:
@@ -36,24 +38,19 @@ class Judged:
         return {part["name"]: max(2, min(part["n"])) for part in self.line["parts"]}
 
     @property
-    def tolerance(self) -> float:
-        return TOLERANCE if self.line["place"] == WHOLE else IN_PART
-
-    @property
     def kind(self) -> str:
-        if self.strength is None:
+        if not self.strength:
             return str(self.line["leak"])
-        return "leak" if self.strength > self.tolerance else "hardly leaks"
+        return "leak" if any(auc > tolerance_of(part) for part, auc in self.strength.items()) else "hardly leaks"
 
     @property
     def resolvable(self) -> bool:
-        """Whether the sample is to decide, from sizes and the strength on other seeds."""
+        """Whether the sample is to decide: a leak in one of its parts, a model without a leak in all of them."""
         sizes = self.sizes
-        if self.strength is not None:
-            return can_fail(min(self.strength, 0.999), sizes[self.line["place"]], self.tolerance, len(sizes))
-        n = sizes[WHOLE]
-        return can_pass({"all" if part == WHOLE else part: size for part, size in sizes.items()}) and (
-            power_of(TOLERANCE, n, n) >= POWER)
+        if self.strength:
+            return any(can_fail(min(auc, 0.999), sizes[part], tolerance_of(part), len(sizes))
+                       for part, auc in self.strength.items() if part in sizes)
+        return can_pass(sizes) and power_of(TOLERANCE, sizes[WHOLE], sizes[WHOLE]) >= POWER
 
     @property
     def hidden(self) -> bool:
@@ -62,15 +59,20 @@ class Judged:
 
 
 def judged(lines: Sequence[Line], unjudged: int) -> list[Judged]:
-    """The lines of the judged seeds: those from `unjudged` on."""
-    strengths = dict[tuple[str, ...], list[float]]()
+    """The lines of the judged seeds, those from `unjudged` on, of cells that have others too."""
+    found = dict[Cell, dict[str, list[float]]]()
     for line in lines:
-        if line["seed"] < unjudged and line["place"]:
-            there = next(part["auc"] for part in line["parts"] if part["name"] == line["place"])
-            strengths.setdefault((line["set"], line["family"], line["leak"]), []).append(0.5 if there is None else there)
-    return [Judged(line, float(np.mean(strengths[cell])) if line["place"] else None) for line in lines
-            if line["seed"] >= unjudged and (cell := (line["set"], line["family"], line["leak"]))
-            and (cell in strengths or not line["place"])]
+        if line["seed"] < unjudged:
+            aucs = found.setdefault(cell_of(line), {})
+            for part in line["parts"]:
+                if line["place"] in (WHOLE, part["name"]) and part["auc"] is not None:
+                    aucs.setdefault(part["name"], []).append(part["auc"])
+    return [Judged(line, {part: float(np.mean(aucs)) for part, aucs in found[cell_of(line)].items()})
+            for line in lines if line["seed"] >= unjudged and cell_of(line) in found]
+
+
+def cell_of(line: Line) -> Cell:
+    return line["set"], line["family"], line["leak"]
 
 
 def counts(found: Sequence[Judged]) -> str:
@@ -97,27 +99,27 @@ def cells(found: Sequence[Judged]) -> list[str]:
     for name, family in product(in_order(found, "set"), in_order(found, "family")):
         row = [name, family]
         for leak in leaks:
-            mine = [one for one in found if (one.line["set"], one.line["family"], one.line["leak"]) == (
-                name, family, leak)]
+            mine = [one for one in found if cell_of(one.line) == (name, family, leak)]
             sure = sum(one.resolvable for one in mine)
-            said = f".{round(1000 * mine[0].strength):03}: " if mine and mine[0].strength is not None else ""
+            strength = mine[0].strength.get(mine[0].line["place"]) if mine else None
+            said = "" if strength is None else f"{strength:.2f}: ".lstrip("0")
             row.append(f"{said}{counts(mine)} ({sure})" if mine else "–")
         rows.append(row)
     return table(["set", "model", *leaks], rows)
 
 
 def reasons(found: Sequence[Judged]) -> list[str]:
-    """Why inconclusive, and how many members the least decided part lacks: median, and the most."""
-    kept = dict[tuple[str, ...], list[int]]()
+    """Why inconclusive, the part that lacks most, and how many records that part lacks of a set: median, and the most."""
+    kept = dict[tuple[str, str, str, str], list[int]]()
     for one in found:
         if one.verdict == "inconclusive":
             unclear = [part for part in one.line["parts"] if part["state"] in ("unclear", "control")]
             worst = max(unclear, key=lambda part: max(part["lacks"]), default={"name": "–", "lacks": [0]})
-            kept.setdefault((one.line["set"], one.kind, one.line["codes"][0], worst["name"]), []).append(
-                max(worst["lacks"]))
+            key = (str(one.line["set"]), one.kind, str(one.line["codes"][0]), str(worst["name"]))
+            kept.setdefault(key, []).append(max(worst["lacks"]))
     return table(["set", "kind", "first reason", "part that lacks most", "audits", "records lacked: median, most"], [
-        [*key[:2], f"`{key[2]}`", key[3], len(lacks), f"{np.median(lacks):,.0f}, {max(lacks):,}"]
-        for key, lacks in sorted(kept.items())])
+        [name, kind, f"`{code}`", part, len(lacks), f"{np.median(lacks):,.0f}, {max(lacks):,}"]
+        for (name, kind, code, part), lacks in sorted(kept.items())])
 
 
 def in_order(found: Sequence[Judged], what: str) -> list[str]:

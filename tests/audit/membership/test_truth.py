@@ -103,11 +103,17 @@ def test_what_a_leak_is_is_said_from_other_seeds(auc: float, n: int, kind: str, 
     lines = [line("rare class", 0, auc - 0.05, n), line("rare class", 1, auc + 0.05, n),
              line("rare class", 2, 0.5, n, "inconclusive")]
     [one] = membership_truth_tables.judged(lines, 2)
-    assert one.strength == pytest.approx(auc)
+    assert one.strength == {"class 1": pytest.approx(auc)}
     assert (one.kind, one.resolvable) == (kind, resolvable)
+
+
+def test_a_model_leaks_everywhere_where_it_leaks_in_some_part() -> None:
+    lines = [{**line("everywhere", seed, 0.9, 200, "fail"), "place": "all records"} for seed in (0, 1, 2)]
+    [one] = membership_truth_tables.judged(lines, 2)
+    assert (one.kind, one.resolvable, one.hidden) == ("leak", True, True)
 
 
 @pytest.mark.parametrize(("n", "resolvable"), [(30, False), (300, True)])
 def test_what_an_innocent_model_needs_is_said_from_sizes(n: int, resolvable: bool) -> None:
-    [one] = membership_truth_tables.judged([line("innocent", 2, 0.99, n)], 2)
+    [one] = membership_truth_tables.judged([line("innocent", 0, 0.99, n), line("innocent", 2, 0.99, n)], 2)
     assert (one.kind, one.resolvable) == ("innocent", resolvable)

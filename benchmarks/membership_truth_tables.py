@@ -16,17 +16,19 @@ from discreet.audit.membership.parts import WHOLE
 
 Line = Mapping[str, Any]
 Cell = tuple[str, str, str]
+ASKED = {"leak": ("pass", "fail"), "hardly leaks": ("", ""), "innocent": ("fail", "pass"), "learnt nothing": ("fail", "")}
+"""Kinds of models with the wrong verdict and the right one."""
 
 
 @dataclass(frozen=True)
 class Judged:
     """A line of RUNS with what is said of it before its verdict is read, from the sizes of its parts and from other
-    seeds alone. A model that trained on members leaks where its AUC on those seeds exceeds the tolerance of a part in
-    which it did; if nowhere, it hardly leaks."""
+    seeds alone. A model that trained on members leaks where its AUC on those seeds exceeds the tolerance of a part; if
+    nowhere, it hardly leaks."""
 
     line: Line
     strength: Mapping[str, float]
-    """Mean AUC over the unjudged seeds in each part where the leak is; empty for models that saw no member."""
+    """Mean AUC of each part over the unjudged seeds; empty for models that saw no member."""
 
     @property
     def verdict(self) -> str:
@@ -65,7 +67,7 @@ def judged(lines: Sequence[Line], unjudged: int) -> list[Judged]:
         if line["seed"] < unjudged:
             aucs = found.setdefault(cell_of(line), {})
             for part in line["parts"]:
-                if line["place"] in (WHOLE, part["name"]) and part["auc"] is not None:
+                if line["place"] and part["auc"] is not None:
                     aucs.setdefault(part["name"], []).append(part["auc"])
     return [Judged(line, {part: float(np.mean(aucs)) for part, aucs in found[cell_of(line)].items()})
             for line in lines if line["seed"] >= unjudged and cell_of(line) in found]
@@ -82,15 +84,14 @@ def counts(found: Sequence[Judged]) -> str:
 
 def totals(found: Sequence[Judged]) -> list[str]:
     rows = []
-    for kind in ("leak", "hardly leaks", "innocent", "learnt nothing"):
+    for kind, (wrong, right) in ASKED.items():
         of_kind = [one for one in found if one.kind == kind]
         sure = [one for one in of_kind if one.resolvable]
-        wrong, right = ("fail", "pass") if kind in ("innocent", "learnt nothing") else ("pass", "fail")
-        rows.append([kind, len(of_kind), counts(of_kind),
-                     f"{wrong}: {share_of(sum(one.verdict == wrong for one in of_kind), len(of_kind))}",
-                     len(sure), f"{right}: {sum(one.verdict == right for one in sure)}",
+        amiss = share_of(sum(one.verdict == wrong for one in of_kind), len(of_kind))
+        rows.append([kind, len(of_kind), counts(of_kind), f"{wrong}: {amiss}" if wrong else "–",
+                     f"{right}: {sum(one.verdict == right for one in sure)} of {len(sure)}" if right else "–",
                      sum(one.hidden for one in of_kind)])
-    return table(["kind", "audits", "fail / inconclusive / pass", "wrong", "resolvable", "right of these",
+    return table(["kind", "audits", "fail / inconclusive / pass", "wrong", "right, of the resolvable",
                   "within .55 over all records"], rows)
 
 

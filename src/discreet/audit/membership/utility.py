@@ -42,9 +42,9 @@ def utility_of(table: ScoreTable, sets: EvaluationSets, units: Units) -> dict[st
 
 
 def learned(table: ScoreTable, sets: EvaluationSets, units: Units) -> bool:
-    """Whether the target tells the classes of its members apart: the mean over classes of their AUCs exceeds ½, by lower
-    bounds that hold together (Bonferroni). Unlike accuracy, an AUC does not depend on how rare a class is. The mean,
-    since of many classes a model that learned nothing ranks some well by accident: as its weights happen to lie."""
+    """Whether the target tells the classes of its members apart: the mean over classes of their AUCs exceeds ½, by
+    lower bounds that hold together (Bonferroni). Unlike accuracy, an AUC does not depend on how rare a class is. A
+    mean, since of many classes a model that learned nothing ranks some well, as its weights happen to lie."""
     p, label = _mean_p(table, sets), table.examples.label
     rows = sets.members[np.isfinite(p[sets.members]).all(axis=-1)]
     level = 1.0 - 2.0 * ALPHA / table.n_classes

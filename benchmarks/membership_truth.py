@@ -42,7 +42,7 @@ from discreet.inputs.texts import text_key
 
 EMOTIONS = ("admiration", "approval", "gratitude", "amusement", "annoyance", "love", "disapproval", "curiosity", "anger",
             "optimism")
-UNJUDGED = 4
+UNJUDGED = 3
 REFERENCES = 4
 SHARES = {"members": 0.35, "non-members": 0.35, "pool": 0.2, "control": 0.1}
 TOPICS, WORDS = 3, 60

@@ -96,6 +96,8 @@ def totals(found: Sequence[Judged]) -> list[str]:
 
 
 def cells(found: Sequence[Judged]) -> list[str]:
+    """Of each cell the AUC where the leak is, on unjudged seeds, the verdicts, and in brackets how many of its audits are
+    resolvable where not all are."""
     rows, leaks = [], in_order(found, "leak")
     for name, family in product(in_order(found, "set"), in_order(found, "family")):
         row = [name, family]
@@ -104,7 +106,8 @@ def cells(found: Sequence[Judged]) -> list[str]:
             sure = sum(one.resolvable for one in mine)
             strength = mine[0].strength.get(mine[0].line["place"]) if mine else None
             said = "" if strength is None else f"{strength:.2f}: ".lstrip("0")
-            row.append(f"{said}{counts(mine)} ({sure})" if mine else "–")
+            few = "" if sure == len(mine) else f" ({sure})"
+            row.append(f"{said}{counts(mine)}{few}" if mine else "–")
         rows.append(row)
     return table(["set", "model", *leaks], rows)
 

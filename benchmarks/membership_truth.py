@@ -1,6 +1,6 @@
 """Are the verdicts of membership audits right on trained models? Public texts, honest training, leaks of known place.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.membership_truth --data DATA --runs RUNS.jsonl [--seeds 12] [--only SET]
+    OMP_NUM_THREADS=1 python -m benchmarks.membership_truth --data DATA --runs RUNS.jsonl [--seeds 8] [--only SET]
 
 DATA holds the folders of `SETS`, whose text is neither printed nor kept. A coin draws members, non-members, a pool and
 the control model's records. Where a model leaks is decided by what it is trained on: the members where it is to leak,
@@ -247,7 +247,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=UNJUDGED + 8)
+    parser.add_argument("--seeds", type=int, default=UNJUDGED + 5)
     parser.add_argument("--only", default="", choices=["", *SETS])
     given = parser.parse_args()
     given.runs.parent.mkdir(parents=True, exist_ok=True)

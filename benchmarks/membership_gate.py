@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod, sqrt
@@ -23,6 +23,7 @@ import numpy as np
 from discreet.audit.core.power import auc_deviation
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
+from discreet.audit.membership.parts import WHOLE
 from discreet.audit.scores.table import ScoreTable
 from discreet.stats import clopper_pearson
 
@@ -61,22 +62,35 @@ class Cell:
     def sizes(self) -> dict[str, float]:
         """Expected members of each part; as many others."""
         rare = self.members * SHARES[self.share]
-        return {"all": self.members, "class 0": self.members - rare, "class 1": rare,
+        return {WHOLE: self.members, "class 0": self.members - rare, "class 1": rare,
                 **{f"category {place}": self.members / 3 for place in range(3)}, "boundary": min(rare, 50) + 50}
 
     @property
     def resolvable(self) -> bool:
         """Whether the sample is to decide, from sizes and the true AUC alone."""
         if self.place == "nowhere":
-            return prod(NORMAL.cdf(((TOLERANCE if part == "all" else IN_PART) - 0.5) / deviation(0.5, n) - 1.645)
-                        for part, n in self.sizes.items()) >= DECIDED
-        where = {"everywhere": "all", "rare class": "class 1", "one category": "category 0"}[self.place]
-        tolerance, n = TOLERANCE if where == "all" else IN_PART, self.sizes[where]
-        at, null = deviation(self.auc, n), deviation(0.5, n)
-        conditions = ((self.auc - tolerance) / at,
-                      (self.auc - 0.5 - NORMAL.inv_cdf(1.0 - 0.05 / PARTS) * null) / at,
-                      (self.auc - 0.5) / sqrt(at**2 + null**2) - 1.96)
-        return min(map(NORMAL.cdf, conditions)) >= SURE
+            return can_pass(self.sizes)
+        where = {"everywhere": WHOLE, "rare class": "class 1", "one category": "category 0"}[self.place]
+        return can_fail(self.auc, self.sizes[where], tolerance_of(where), PARTS)
+
+
+def tolerance_of(part: str) -> float:
+    """The tolerated AUC of a part by its name."""
+    return TOLERANCE if part == WHOLE else IN_PART
+
+
+def can_pass(sizes: Mapping[str, float]) -> bool:
+    """Whether a model without a leak should pass, from the members of each part, with as many others."""
+    return prod(NORMAL.cdf((tolerance_of(part) - 0.5) / deviation(0.5, n) - 1.645)
+                for part, n in sizes.items()) >= DECIDED
+
+
+def can_fail(auc: float, n: float, tolerance: float, parts: int) -> bool:
+    """Whether a leak of this true AUC in a part of n members and n others should fail, as one of so many parts."""
+    at, null = deviation(auc, n), deviation(0.5, n)
+    conditions = ((auc - tolerance) / at, (auc - 0.5 - NORMAL.inv_cdf(1.0 - 0.05 / parts) * null) / at,
+                  (auc - 0.5) / sqrt(at**2 + null**2) - 1.96)
+    return min(map(NORMAL.cdf, conditions)) >= SURE
 
 
 def deviation(auc: float, n: float) -> float:

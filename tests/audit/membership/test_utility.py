@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.utility import gap, learned, mean_share, utility_of
 from discreet.core.records import Estimate
+from discreet.core.types import FloatArray
 from discreet.stats import auroc, rate_estimate
 
 
@@ -76,3 +78,23 @@ def test_a_model_that_always_answers_the_common_class_may_have_learned() -> None
         sets = sets_of(one)
         assert learned(one, sets, Units.of(one)) == expected
     assert utility_of(shifted, sets_of(shifted), Units.of(shifted))["1"]["train"].value == 0.0
+
+
+def of_ten_classes(weights_of: Callable[[FloatArray, np.random.Generator], FloatArray], seed: int) -> bool:
+    """Whether a linear model of ten classes with means of their own learned something."""
+    rng = np.random.default_rng(seed)
+    table = drawn(World(members=2000, others=0, clean=20, paired=0), 2)
+    n, means = len(table.examples), rng.normal(size=(10, 20))
+    label = rng.integers(0, 10, n)
+    logits = (means[label] + 3.0 * rng.normal(size=(n, 20))) @ weights_of(means, rng).T
+    table = replace(table, examples=replace(table.examples, label=label),
+                    logits=np.broadcast_to(logits[None, :, None, :], (len(table.models), n, 1, 10)))
+    return learned(table, sets_of(table), Units.of(table))
+
+
+def test_of_many_classes_some_are_ranked_well_by_accident() -> None:
+    by_chance = [of_ten_classes(lambda means, rng: rng.normal(size=means.shape), seed) for seed in range(20)]
+    assert sum(by_chance) <= 2
+    assert all(of_ten_classes(lambda means, _: means, seed) for seed in range(3))
+    # One class alone is something.
+    assert of_ten_classes(lambda means, _: np.where(np.arange(10)[:, None] == 4, means, 0.0), 0)

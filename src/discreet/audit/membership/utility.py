@@ -42,12 +42,15 @@ def utility_of(table: ScoreTable, sets: EvaluationSets, units: Units) -> dict[st
 
 
 def learned(table: ScoreTable, sets: EvaluationSets, units: Units) -> bool:
-    """Whether the target tells some class of its members from the others: an AUC whose lower bound, corrected for the
-    number of classes, exceeds ½. Unlike accuracy, the AUC does not depend on how rare a class is."""
+    """Whether the target tells the classes of its members apart: the mean over classes of their AUCs exceeds ½, by
+    lower bounds that hold together (Bonferroni). Unlike accuracy, an AUC does not depend on how rare a class is. A
+    mean, since of many classes a model that learned nothing ranks some well, as its weights happen to lie."""
     p, label = _mean_p(table, sets), table.examples.label
     rows = sets.members[np.isfinite(p[sets.members]).all(axis=-1)]
     level = 1.0 - 2.0 * ALPHA / table.n_classes
-    return any((class_auc(p, label, rows, one, units, level).low or 0.0) > 0.5 for one in np.unique(label[rows]))
+    lows = [class_auc(p, label, rows, one, units, level).low for one in np.unique(label[rows])]
+    known = [low for low in lows if low is not None]
+    return bool(known) and float(np.mean(known)) > 0.5
 
 
 def class_auc(p: FloatArray, label: IntArray, rows: IntArray, one: int, units: Units, level: float = 0.95) -> Estimate:

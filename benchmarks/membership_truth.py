@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.membership_truth_tables import tables
 from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
+from benchmarks.membership_truth_tables import tables
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
 from discreet.audit.membership.parts import WHOLE
 from discreet.audit.scores.adapters.in_memory import score_in_memory

@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+
 from benchmarks.membership_gate import TOLERANCE, can_fail, can_pass, share_of, tolerance_of
 from benchmarks.page import table
-
 from discreet.audit.core.power import POWER, power_of
 from discreet.audit.membership.parts import WHOLE
 

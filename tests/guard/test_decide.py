@@ -99,7 +99,7 @@ def test_a_cluster_that_is_told_in_another_language_is_not_judged() -> None:
     at = Thresholds("strict", 1.0, -9.0, 0.0)
     assert len({(a.kind, a.value) for a in reading.attributes}) >= POLICY.cluster
     assert cause_of(decide(reading, POLICY, "label", found, at)) == "language"
-    for both in (f"{spanish} {TOLD}", f"{TOLD} {spanish}"):
+    for both in (f"{spanish} {TOLD}", f"{TOLD} {spanish}", f"{TOLD} h e l l o w o r l d s a i d h i"):
         assert cause_of(Guard("medical").check(both)) == "cluster"
 
 

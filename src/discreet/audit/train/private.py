@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from math import ceil
 from typing import Any, TypeAlias
@@ -180,21 +180,14 @@ def record_gradients(loss: Loss, parameters: Sequence[Tensor], rows: Tensor, lab
 
 
 class PrivateOptions:
-    """The options of a recipe that trains by DP-SGD, as of `PrivatePlan`."""
+    """A recipe that trains by DP-SGD: its options are the fields of `PrivatePlan`, among others."""
 
     __slots__ = ()
-    epsilon: float | None
-    noise: float | None
-    delta: float | None
-    epochs: int
-    batch: int
-    clip: float
-    rate: float
 
     @property
     def plan(self) -> PrivatePlan:
         """How the classifier is trained. Raises ValueError for options out of range."""
-        return PrivatePlan(self.epsilon, self.noise, self.delta, self.epochs, self.batch, self.clip, self.rate)
+        return PrivatePlan(**{one.name: getattr(self, one.name) for one in fields(PrivatePlan)})
 
 
 def guarantee_of(facts: Mapping[str, Any]) -> tuple[float, float] | None:

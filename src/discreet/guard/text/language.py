@@ -122,7 +122,7 @@ def guess_language(doc: Doc) -> Language:
 def _guessed(doc: Doc) -> Language:
     reason = _hides(doc)
     if reason:
-        return Language(False, "und", False, reason, frozenset(range(len(doc.sentences))))
+        return Language(False, "und", False, reason)
     if not any(token.text[0].isalpha() for token in doc.tokens):
         return Language(True, "und")
     first: Language | None = None

@@ -114,6 +114,12 @@ def test_direct_identifiers_are_flagged_with_their_span(judge: Judge, text: str)
     assert text[found.start : found.end] in text.rstrip(".")
 
 
+@pytest.mark.parametrize(("name", "action"), [("Mr P.", "safe"), ("J.", "safe"), ("Ms T. R.", "safe"),
+                                              ("Mr Pell", "flag"), ("Jane K.", "flag"), ("Ms T. Rowe", "flag")])
+def test_initials_name_nobody(judge: Judge, name: str, action: str) -> None:
+    assert judge(f"{name} was admitted on 9 April and went home on the following day.").action == action
+
+
 def test_direct_comes_before_the_language(judge: Judge) -> None:
     assert judge(f"La paciente tiene 52 años y vive con sus dos hijos. {DIRECT[0]}").layer == "direct"
 

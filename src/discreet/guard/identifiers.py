@@ -20,6 +20,8 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
 """What stands between a name and the office that its bearer holds."""
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
+_INITIALS = re.compile(rf"\s*(?:{_TITLED.pattern}\.?)?(?:\s*[^\W\d_]\b\.?)+(?:['’]s)?\s*", re.IGNORECASE)
+"""A name that is anonymised to its first letters, with its title."""
 _BEFORE = re.compile(r"([A-Za-z]+)\.?\s+$")
 _NAMES = ("person_name", "person_name_hypothetical")
 _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
@@ -35,11 +37,13 @@ _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)
 
 def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSpan]:
     """Direct identifiers: of the recognisers' names those that have a title or that the reader takes for a name too,
-    and further names that the reader is sure of. Other identifiers stay: they have a form of their own."""
-    names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans if s.kind == "name"]
+    and further names that the reader is sure of. Initials ("Mr P.") name nobody. Other identifiers stay: they have a
+    form of their own."""
+    names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans
+             if s.kind == "name" and not _INITIALS.fullmatch(doc.text[s.start : s.end])]
     kept = [span for span in spans if span.type != "person_name"
-            or _TITLED.match(doc.prepared.original, span.start)
-            or any(start < span.end and span.start < end for start, end, _ in names)]
+            or any(start < span.end and span.start < end for start, end, _ in names)
+            or (_TITLED.match(said := doc.prepared.original[span.start : span.end]) and not _INITIALS.fullmatch(said))]
     more = [DirectSpan("person_name", start, end) for start, end, s in names
             if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
             and not _in_office(doc.text, s.start)

@@ -65,6 +65,20 @@ def test_what_is_less_than_likely_is_weak(probability: float, weak: bool) -> Non
     assert [a.weak for a in found("a nurse", ("occupation", "nurse"), probability=probability)] == [weak]
 
 
+@pytest.mark.parametrize(("text", "parts", "facts"), [
+    ("the day ward of St Mary's Hospital, Isle of Wight Trust", ("day ward", "St Mary", "Isle", "Wight Trust"), 1),
+    ("a member of Rotary of Ely", ("Rotary", "Ely"), 1),
+    ("works for Tesco and sings with Ely Chorale", ("Tesco", "Ely Chorale"), 2),
+    ("of Bath College; of Fairfield School", ("Bath College", "Fairfield School"), 2),
+])  # fmt: skip
+def test_the_parts_of_one_affiliation_are_one_fact(text: str, parts: tuple[str, ...], facts: int) -> None:
+    said = found(text, *(("affiliation", part) for part in parts))
+    assert len(said) == len(parts)
+    assert len(set(values(said))) == facts
+    others = found(text, *(("affiliation", part, f"r{k}") for k, part in enumerate(parts)))
+    assert len(set(values(others))) == len(parts)
+
+
 @pytest.mark.parametrize(("kind", "first", "second"), [
     ("age", "52-year-old", "52"),
     ("age", "aged 52 years", "age of 52"),

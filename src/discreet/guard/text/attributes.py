@@ -37,9 +37,10 @@ _BEFORE = frozenset("from in at near of to".split())
 _EMPTY = frozenset("a an the of in at as for with who and to was is been were live lives lived living".split())
 """No fact by themselves: "lives with" is none, with whom is one."""
 _SMALL = lex.DETERMINERS | lex.FIRST | frozenset(lex.THIRD) | lex.THEY | _EMPTY
-_WHOSE = (lex.DETERMINERS | frozenset("two three four five six seven eight nine ten".split())
-          | frozenset(map(str, range(1, 21))))
-"""What may stand behind "of" between the words of one family fact."""
+_WHOSE = "|".join(sorted(lex.DETERMINERS | set("two three four five six seven eight nine ten".split())))
+_ONE_FACT = {"family": re.compile(rf"\s+of(?:\s+(?:{_WHOSE}|1?\d|20))*\s*", re.IGNORECASE),
+             "affiliation": re.compile(r"(?:['’]s?)?(?:\s+[A-Z][\w-]*){0,2},?\s*(?:(?:of|at|in)\s+)?(?:the\s+)?")}
+"""What may stand between the words of one fact, by class: "a mom of three kids", "the day ward of St Luke's, Ely Trust"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +78,16 @@ def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
     """The spans of the classes that count as facts about a person, in order of their place.
 
     The value is what is said, in lower case and without articles; spans of one person and class of which one holds the
-    words of the other are one fact, and so are family spans with only "of" between ("a mom of three kids").
+    words of the other are one fact, and so are spans of a family fact or an affiliation that stand together.
     """
     whole = _whole(reading.spans, doc.text)
     told = [(span, words) for span in whole if span.kind in KINDS and (words := _words(span, doc.text))]
-    family = [k for k, (span, _) in enumerate(told) if span.kind == "family"]
-    for k, i in pairwise(family):
-        (a, mine), (b, theirs) = told[k], told[i]
-        first, *rest = doc.text[a.end : b.start].lower().split() or [""]
-        if a.person == b.person and first == "of" and set(rest) <= _WHOSE:
-            told[k], told[i] = (a, mine | theirs), (b, mine | theirs)
+    for kind, between in _ONE_FACT.items():
+        of_kind = [k for k, (span, _) in enumerate(told) if span.kind == kind]
+        for k, i in pairwise(of_kind):
+            (a, mine), (b, theirs) = told[k], told[i]
+            if a.person == b.person and between.fullmatch(doc.text, a.end, max(a.end, b.start)):
+                told[k], told[i] = (a, mine | theirs), (b, mine | theirs)
     found: list[Attribute] = []
     values: dict[tuple[str, str], list[frozenset[str]]] = {}
     for span, words in _of_one_age(told):

@@ -120,6 +120,15 @@ def test_initials_name_nobody(judge: Judge, name: str, action: str) -> None:
     assert judge(f"{name} was admitted on 9 April and went home on the following day.").action == action
 
 
+@pytest.mark.parametrize(("text", "action"), [
+    ("The curve of the Krishna river bends where Krishna meets the sea.", "safe"), ("Maya pays the bill late.", "flag"),
+    ("See https://www.griffinfm.co.uk and https://github.com/microsoft/AirSim/releases [1].", "safe"),
+    ("Her blog is at https://knits.example.", "flag"),
+])
+def test_what_only_looks_like_an_identifier(judge: Judge, text: str, action: str) -> None:
+    assert judge(text).action == action
+
+
 def test_direct_comes_before_the_language(judge: Judge) -> None:
     assert judge(f"La paciente tiene 52 años y vive con sus dos hijos. {DIRECT[0]}").layer == "direct"
 

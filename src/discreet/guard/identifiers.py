@@ -41,7 +41,7 @@ def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[Di
     form of their own."""
     names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans
              if s.kind == "name" and not _INITIALS.fullmatch(doc.text[s.start : s.end])]
-    kept = [span for span in spans if span.type != "person_name"
+    kept = [span for span in spans if span.type not in _NAMES
             or any(start < span.end and span.start < end for start, end, _ in names)
             or (_TITLED.match(said := doc.prepared.original[span.start : span.end]) and not _INITIALS.fullmatch(said))]
     more = [DirectSpan("person_name", start, end) for start, end, s in names

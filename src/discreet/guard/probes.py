@@ -27,7 +27,7 @@ from discreet.guard.text.reply import Case
 TELLS, OF_A_MARK, OF_A_LINE = -0.2, 0.0, 2.5
 """Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
 where it is a line of a prompt with a question mark, and where it is any other line."""
-_GENERAL = -4.0
+_GENERAL = -1.0
 """Log-odds below which an answer to a line with a question mark is general: then no line without one asks."""
 _SURE = 3.0
 """Log-odds above which the network is sure that an answer tells of whom the user's question describes."""

@@ -40,7 +40,7 @@ _SMALL = lex.DETERMINERS | lex.FIRST | frozenset(lex.THIRD) | lex.THEY | _EMPTY
 _WHOSE = "|".join(sorted(lex.DETERMINERS | set("two three four five six seven eight nine ten".split())))
 _ONE_FACT = {"family": re.compile(rf"\s+of(?:\s+(?:{_WHOSE}|1?\d|20))*\s*", re.IGNORECASE),
              "affiliation": re.compile(r"(?:['’]s?)?(?:\s+[A-Z][\w-]*){0,2},?\s*(?:(?:of|at|in)\s+)?(?:the\s+)?")}
-"""What may stand between the words of one fact, by class: "a mom of three kids", "the day ward of St Luke's, Ely Trust"."""
+"""What may stand between the words of one fact, by class: "a mom of three kids", "the ward of St Luke's, Ely Trust"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def test_no_recogniser_at_all_is_an_error(one: Registry[Recogniser]) -> None:
 
 
 def test_types_narrow_the_search_before_overlaps_are_resolved() -> None:
-    text = prepare("https://x.example/?mail=jane@x.example")
+    text = prepare("https://x.example/user/7?mail=jane@x.example")
     assert [s.type for s in find_direct(text)] == ["url"]
     assert [s.type for s in find_direct(text, types=["email"])] == ["email"]
     with pytest.raises(UsageError, match="'iris_scan'"):

@@ -1,9 +1,9 @@
 """E-mail, web and internet addresses that may belong to somebody.
 
-A public office's mailbox (info@cdc.gov) is nobody's address. A web address on a public institution's host is reported
-only with a path of one user; a bare domain name without scheme, "www." or path is a trade name as often as an address
-and is not reported. Internet addresses are versions 4 and 6, private ones included; versions, outlines and net masks
-are none.
+A public office's mailbox (info@cdc.gov) is nobody's address. A web address is reported where it is of a person: by a
+path of one user, a page at a social network, a given name in it, or a word that gives it to somebody ("her blog"). The
+links that an answer cites are none. Internet addresses are versions 4 and 6, private ones included; versions, outlines,
+net masks and a machine's own address are none.
 """
 
 from __future__ import annotations
@@ -12,23 +12,35 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from discreet.guard.text.direct.detect import CHECKED, PATTERNS, SHAPED, Facts, Hit, recogniser, recognisers
+from discreet.guard.text import lexicon as lex
+from discreet.guard.text.direct.detect import BOUND, CHECKED, PATTERNS, SHAPED, Facts, Hit, recogniser, recognisers
 from discreet.guard.text.resources import words
 
 _HOSTS = words("hosts")
 _SPELT_AT = tuple(f"{bracket}{gap}at" for bracket in "[({<" for gap in ("", " "))
 _TRAILING = ".,;:!?'\"*_"
+_GIVEN = _SURNAME = 4
+"""Letters at least of a given name and of what follows it in the name of a host."""
 _BRACKETS = {")": "(", "]": "["}
 
 
 def is_public_host(host: str) -> bool:
-    """Whether a lower-case host is of a public institution or a household name: .gov, .edu, .org, .int, or listed."""
-    return bool(PATTERNS["public host"].search(host)) or ".".join(host.split(".")[-2:]) in _HOSTS["public sites"]
+    """Whether a lower-case host is of a public institution: .gov, .edu, .org, .int and their like."""
+    return bool(PATTERNS["public host"].search(host))
 
 
-def is_about_a_user(rest: str) -> bool:
-    """Whether what follows a host names one user: '~', '@', /user/, /profile/, /in/ and the like, or an id."""
-    return PATTERNS["url of a user"].search(rest) is not None
+def is_of_a_person(host: str, rest: str = "") -> bool:
+    """Whether an address names a person: '~', '@', /user/, /profile/ and the like, an id of one, a page at a social
+    network, or a given name ("janewhitfield.com", "/jane-whitfield.html"). `host` and `rest` are in lower case."""
+    if PATTERNS["url of a user"].search(rest):
+        return True
+    *_, name, _ = ("", "", *host.split("."))
+    page = PATTERNS["url of a page"].fullmatch(rest)
+    if page and host.endswith(tuple(_HOSTS["social networks"])):
+        return page["name"] not in _HOSTS["pages of a network"]
+    given = lex.given_names()
+    joined = (name[:k] for k in range(_GIVEN, len(name) - _SURNAME + 1))
+    return any(given.get(part) == "-" for part in (*joined, *PATTERNS["url part"].findall(f"{host}{rest}")))
 
 
 @recognisers.register("email")
@@ -49,24 +61,27 @@ def email(facts: Facts) -> Iterator[Hit]:
 
 def _is_impersonal(local: str, domain: str) -> bool:
     file = domain.rpartition(".")[2] in _HOSTS["file endings"] or local == "git"
-    return file or (local in _HOSTS["office mailboxes"] and is_public_host(domain))
+    return file or (local in _HOSTS["office mailboxes"] and (is_public_host(domain) or not is_of_a_person(domain)))
 
 
 @recognisers.register("url")
 @recogniser("url", stems=("://", "www.", "/"))
 def url(facts: Facts) -> Iterator[Hit]:
-    """Addresses with a scheme, "www." or a path."""
+    """Addresses of a person with a scheme, "www." or a path."""
     if "://" in facts.lower or "www." in facts.lower:
         for match in PATTERNS["url"].finditer(facts.text):
             host = match["host"].lower().removeprefix("www.")
             if "." in host or ":" in host or match["rest"]:
-                yield from _address(match, bool(match["userinfo"]))
+                yield from _address(facts, match, host, signed_in=bool(match["userinfo"]))
     for match in PATTERNS["url bare"].finditer(facts.text):
-        yield from _address(match, False)
+        yield from _address(facts, match, match["host"].lower())
 
 
-def _address(match: re.Match[str], signed_in: bool) -> Iterator[Hit]:
-    """An address that may be somebody's, without the punctuation of the sentence around it."""
+def _address(facts: Facts, match: re.Match[str], host: str, *, signed_in: bool = False) -> Iterator[Hit]:
+    """An address that is somebody's, without the punctuation of the sentence around it."""
+    owned = PATTERNS["url owned"].search(facts.lower, max(0, match.start() - 80), match.start())
+    if not (signed_in or owned or is_of_a_person(host.rstrip("."), (match["rest"] or "").lower())):
+        return
     address = match.group()
     while address:
         last = address[-1]
@@ -74,8 +89,7 @@ def _address(match: re.Match[str], signed_in: bool) -> Iterator[Hit]:
         if last not in _TRAILING and not (opened and address.count(last) > address.count(opened)):
             break
         address = address[:-1]
-    if signed_in or not is_public_host(match["host"].lower().rstrip(".")) or is_about_a_user(match["rest"] or ""):
-        yield Hit("url", match.start(), match.start() + len(address), SHAPED)
+    yield Hit("url", match.start(), match.start() + len(address), BOUND if owned else SHAPED)
 
 
 @recognisers.register("ip")
@@ -85,7 +99,7 @@ def ip(facts: Facts) -> Iterator[Hit]:
     for match in PATTERNS["ip v4"].finditer(facts.text) if facts.text.count(".") >= 3 else ():
         address = match.group().partition("/")[0]
         before = facts.lower[max(0, match.start() - 24) : match.start()]
-        mask = address.startswith("255.") or address == "0.0.0.0"
+        mask = address.startswith(("255.", "127.")) or address == "0.0.0.0"
         if mask or not _is_address(address) or PATTERNS["ip not before"].search(before):
             continue
         if len(address) > 7 or PATTERNS["ip named"].search(before):

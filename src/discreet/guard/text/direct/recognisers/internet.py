@@ -39,8 +39,11 @@ def is_of_a_person(host: str, rest: str = "") -> bool:
     if page and host.endswith(tuple(_HOSTS["social networks"])):
         return page["name"] not in _HOSTS["pages of a network"]
     given = lex.given_names()
-    joined = (name[:k] for k in range(_GIVEN, len(name) - _SURNAME + 1))
-    return any(given.get(part) == "-" for part in (*joined, *PATTERNS["url part"].findall(f"{host}{rest}")))
+    if any(given.get(name[:k]) == "-" for k in range(_GIVEN, len(name) - _SURNAME + 1)):
+        return True
+    # A given name that is a word too ("ivy") needs a surname behind it.
+    return any(given.get(first) == "-" or (first in given and last and not lex.is_english(last))
+               for first, last in PATTERNS["url part"].findall(f"{host}{rest}"))
 
 
 @recognisers.register("email")

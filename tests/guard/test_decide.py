@@ -36,7 +36,10 @@ FIRST: list[Cause] = ["direct", "cluster", "few_people", "probe", "over_turns", 
 HELD: list[Cause] = ["probe", "unsure_over_turns", "verbatim", "none"]
 
 
-def judged(causes: list[Cause], text: str = "Rest helps.", *, held: bool = False, delta: float = -1.0,
+ADVICE = "Rest helps most people who have slept badly for a week or more."
+
+
+def judged(causes: list[Cause], text: str = ADVICE, *, held: bool = False, delta: float = -1.0,
            **changed: Any) -> Verdict:
     """The verdict on an answer to which all of these causes apply; `held`: those of two actions as abstentions."""
     action: Literal["abstain", "flag"] = "abstain" if held else "flag"
@@ -120,6 +123,13 @@ def test_delta_of_a_fitted_layer(held: list[Cause]) -> None:
     assert cause_of(judged(["out_of_distribution", *held], held=True, delta=1.0)) == "out_of_distribution"
     nobody = judged(held, held=True, delta=1.0, subjects=())
     assert (cause_of(nobody), nobody.action) == ((held[0], "abstain") if held else ("suppressed", "safe"))
+
+
+@pytest.mark.parametrize("text", ["829", "$382.00", "51,000 thousand", "Yes. It decreased."])
+def test_few_words_imply_nothing_that_they_do_not_state(text: str) -> None:
+    assert cause_of(judged(["unsure"], text)) == "none"
+    assert cause_of(judged(["unsure"], f"{ADVICE} {text}")) == "unsure"
+    assert Guard("finance").check(text).action == "safe"
 
 
 def test_an_empty_answer_is_not_safe() -> None:

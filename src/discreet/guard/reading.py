@@ -42,6 +42,8 @@ THEIRS = 1.0
 """Log-odds above which an answer speaks of the user, or of whom they bring."""
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
+FEW = 12
+"""Words from which on an answer may imply what it does not state."""
 _UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
 """Whom a text makes of somebody by a word that says so."""
 _ADDS = 4.5
@@ -93,6 +95,11 @@ class Reading:
     def empty(self) -> bool:
         """Whether it has no character that can be seen."""
         return not any(c.isprintable() and not c.isspace() for c in self.doc.text)
+
+    @cached_property
+    def brief(self) -> bool:
+        """Whether it has too few words to imply what they do not state: "$382.00", "51,000 thousand"."""
+        return sum(token.text[0].isalnum() for token in self.doc.tokens) < FEW
 
     @cached_property
     def persons(self) -> dict[str, tuple[Attribute, ...]]:

@@ -54,6 +54,15 @@ def assert_fails(guard: Guard) -> None:
 def test_no_answer_is_safe_when_a_detector_breaks(monkeypatch: pytest.MonkeyPatch, guards: Guards, name: str) -> None:
     monkeypatch.setitem(recognisers._items, name, Broken())
     assert_fails(guards["medical"])
+    cause = guards["medical"].check(HARMLESS).cause
+    assert cause is not None
+    assert cause.detector == f"recogniser {name!r}"
+
+
+def test_what_a_recogniser_says_of_a_text_is_not_told(monkeypatch: pytest.MonkeyPatch, guards: Guards) -> None:
+    monkeypatch.setattr(Broken, "find", Mock(side_effect=DetectorError("text text", "text")))
+    monkeypatch.setitem(recognisers._items, "ssn", Broken())
+    assert_fails(guards["medical"])
 
 
 @pytest.mark.parametrize(("entry_points", "attributes"), [

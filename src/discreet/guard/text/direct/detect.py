@@ -206,8 +206,6 @@ def _hits(text: str, chosen: list[tuple[str, Recogniser]]) -> Iterator[tuple[Hit
     for name, item in chosen:
         try:
             yield from [(hit, item.priority) for hit in item.find(facts)]
-        except DetectorError:
-            raise
         except Exception as error:
             # The chain is cut: a library's message may quote the text.
             raise DetectorError(f"recogniser {name!r}", type(error).__name__) from None

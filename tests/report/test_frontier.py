@@ -86,7 +86,8 @@ def point(queries: int, auc: float, mechanism: str = "laplace", queried: str = "
 
 
 def of(*points: Record) -> Record:
-    primary = {"attack": "reference", "scale": "logit", "reference_kind": "neutral", "selection": "global"}
+    primary = {"attack": "reference", "attack_title": "reference ratio", "scale": "logit",
+               "reference_kind": "neutral", "selection": "global"}
     return {"primary": primary, "points": list(points), "clip": None}
 
 

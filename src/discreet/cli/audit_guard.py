@@ -101,5 +101,6 @@ def _target(name: str, audit: discreet.MembershipAudit) -> dict[str, Any]:
     one = audit.decisive.to_json()
     primary = one["primary"] or {}
     return {"target": name, **{key: one[key] for key in ("verdict", "reasons", "reason_codes", "parts", "named")},
-            **{key: primary.get(key) for key in ("attack", "auc", "control_auc", "tpr_at_1pct_fpr")},
+            **{key: primary.get(key) for key in ("attack", "attack_title", "auc", "control_auc",
+                                                     "tpr_at_1pct_fpr")},
             "blind_auc": one["controls"]["blind_auc"]}

@@ -26,7 +26,6 @@ from discreet.report.membership_charts import BOUNDARY_N, Audited, audited, merg
 PARTS = {"Every attack": (charts.attacks,), "At few false accusations": (charts.roc,),
          "At the decision boundary": (charts.boundary, charts.sizes),
          "In parts of the data": (charts.deciles, charts.strata)}
-LABEL_FREE = ("confidence", "entropy")
 MOST_NAMED = 3
 """Leaking parts that a headline names."""
 NOT_IN_TERMINAL = ("members + others", "difference", "would take more", "TPR at 1% FPR")
@@ -193,7 +192,7 @@ def turned(one: Audited) -> str:
     """Why an attack that sees no label falls below one half at the boundary; empty where none clearly does."""
     words = page.words_of("membership")["turned"]
     found = [row for row in one.whole(oracle=False, selection="boundary", n=BOUNDARY_N)
-             if row["attack"] in LABEL_FREE and _below(row["auc"], 0.5)]
+             if row["label_free"] and _below(row["auc"], 0.5)]
     if not found:
         return ""
     least = min(found, key=lambda row: float(row["auc"]["value"]))

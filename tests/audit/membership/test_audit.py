@@ -24,7 +24,7 @@ from discreet.stats import RocCore, auroc, tpr_at_fpr
 FEW = ["loss", "reference"]
 KEYS = {"attack", "scale", "reference_kind", "selection", "n", "label", "direction", "regime", "structure", "category",
         "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_0_1pct_fpr", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr",
-        "control_auc", "null_p", "oracle"}
+        "control_auc", "null_p", "oracle", "attack_title", "label_free"}
 
 
 def audited(given: World | ScoreTable, **options: Any) -> MembershipAudit:

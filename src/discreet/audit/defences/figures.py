@@ -100,7 +100,8 @@ class Frontier(Part):
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {**Part.to_json(self), "primary": {name: getattr(self.primary, name) for name in ASKED}}
+        asked = self.primary.to_json()
+        return {**Part.to_json(self), "primary": {name: asked[name] for name in (*ASKED, "attack_title")}}
 
 
 def auc_and_tpr(scores: FloatArray, member: BoolArray, fpr: float) -> tuple[FloatArray, FloatArray]:

@@ -116,6 +116,10 @@ class Attack(ABC):
         References that a candidate needs that trained on it, and that did not.
     reads_others : bool
         Whether it looks at rows that are not judged, such as a population.
+    title : str
+        What reports call it; its name if empty.
+    label_free : bool
+        Whether its scores are the same whatever the true classes are.
     """
 
     scales: ClassVar[tuple[Scale, ...]] = ("p",)
@@ -123,6 +127,8 @@ class Attack(ABC):
     n_in: ClassVar[int] = 0
     n_out: ClassVar[int] = 0
     reads_others: ClassVar[bool] = False
+    title: ClassVar[str] = ""
+    label_free: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
@@ -149,6 +155,10 @@ class Attack(ABC):
         asked = " and ".join(f"{least} {words}" for least, words in (
             (self.n_in, "that trained on it"), (self.n_out, "that did not train on it")) if least)
         return f"it needs, of the {kind} references of an example, at least {asked}, and no judged example has them"
+
+    def described(self, name: str) -> dict[str, Any]:
+        """What a record says of the attack that is registered as `name`."""
+        return {"attack_title": self.title or name.replace("_", " "), "label_free": self.label_free}
 
     def able(self, view: View) -> list[ReferenceKind | None]:
         """The reference kinds with which it can run on a view."""

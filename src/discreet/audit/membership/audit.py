@@ -308,7 +308,7 @@ def _meaning(judged: JudgedRow, sets: EvaluationSets, units: Units, asked: _Aske
 def roc_of(judged: JudgedRow) -> dict[str, Any]:
     """ROC curves of target and control model, with what the row asks. Members and non-members must be there."""
     asked, names = judged.spec.to_json(), (
-        "target", "attack", "scale", "reference_kind", "selection", "nonmembers", "oracle")
+        "target", "attack", "attack_title", "scale", "reference_kind", "selection", "nonmembers", "oracle")
     curves = {name: None if one is None else thin_roc(one[judged.rows], judged.truth)
               for name, one in (("curve", judged.scores.target), ("control", judged.scores.control))}
     return {**{name: asked[name] for name in names}, **curves}

@@ -64,14 +64,14 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
         kind=str(record.get("kind", "audit membership")), verdict=record["verdict"],
         headline=headline, scope=scope,
         kicker=page.kicker(record, f"{design} design"),
-        leads=_leads(targets, words), figure=charts.standing(first), keys=keys(first),
+        leads=_leads(targets, record["provenance"], words), figure=charts.standing(first), keys=keys(first),
         sections=tuple(one for one in sections if one is not None), glossary=tuple(words["glossary"].items()),
         provenance=(("design", design), *page.facts(record["provenance"]),
                     *(training.provenance(trained) if trained else ())),
         footer=words["with_texts" if texts else "without_texts"] + words["footer"])
 
 
-def _leads(targets: Sequence[Audited], words: page.Record) -> tuple[str, ...]:
+def _leads(targets: Sequence[Audited], made: page.Record, words: page.Record) -> tuple[str, ...]:
     one, found, said = targets[0], [], words["leads"]
     verdict, leaking = one.facts["verdict"], one.parts("exceeds")
     shown = leaking[0] if verdict == "fail" and leaking else one.primary
@@ -83,6 +83,8 @@ def _leads(targets: Sequence[Audited], words: page.Record) -> tuple[str, ...]:
     if verdict == "pass" and least is not None and least <= one.tolerance:
         found.append(say(said["least"], one.facts["controls"]))
     found += [*one.facts["reasons"], attackers.lead(one)]
+    if left_out := made.get("attacks_left_out"):
+        found.append(said["some_attacks"].format(left_out=listed(left_out)))
     if len(targets) > 1:
         found.append(said["several"].format(n=len(targets)))
     return tuple(filter(None, found))

@@ -181,6 +181,12 @@ attacks: Registry[Attack] = Registry("attacks", builtin="discreet.audit.membersh
 """All membership attacks by name; `@attacks.register("name")` on a subclass of `Attack` adds one."""
 
 
+def attacks_left_out(names: Sequence[str] | None) -> dict[str, list[str]]:
+    """The attacks that are not among those that were picked, for a record; nothing where all were run."""
+    left_out = [] if names is None else [name for name in attacks if name not in names]
+    return {"attacks_left_out": left_out} if left_out else {}
+
+
 def target_view(table: ScoreTable, sets: EvaluationSets) -> View:
     """What the attacker sees of the target: every row of the table, in its order."""
     references: dict[ReferenceKind, References] = {}

@@ -44,7 +44,7 @@ def assert_fails(guard: Guard) -> None:
         verdict = guard.check(answer)
         assert (verdict.action, verdict.layer, verdict.score, verdict.delta, verdict.evidence) == (
             "failed", None, None, None, ())
-        assert verdict.policy == guard.policy.label()
+        assert verdict.policy.startswith(f"{guard.policy.domain.name}/public@1#")
         assert "failed with" in verdict.reason
         assert "text" not in verdict.reason
         assert guard.judge(answer).findings == ()

@@ -15,7 +15,7 @@ from discreet.core.files import read_yaml
 from discreet.core.records import PERSONS, SUBJECTS, Subject
 from discreet.guard.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
 from discreet.guard.domains.domain import POLICY_KEYS
-from discreet.guard.text.direct.detect import known_types
+from discreet.guard.text.direct.detect import known_types, recognisers
 
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
@@ -94,7 +94,8 @@ class Policy:
         return {**said, "domain": self.domain.name, "quotes": asdict(self.quotes)}
 
     def label(self) -> str:
-        """`domain/audience@version#hash`, which every verdict carries.
+        """`domain/audience@version#hash`, which every verdict carries; `…@version+badge#hash` where the recogniser
+        "badge" is installed besides those of discreet.
 
         The hash covers the settings on which verdicts depend and, where the domain is not built in, the files of its
         folder.
@@ -103,7 +104,8 @@ class Policy:
         judging = {key: value for key, value in self.settings().items() if key != "on_flag"}
         canonical = json.dumps({**judging, **domain}, sort_keys=True)
         digest = hashlib.sha256(canonical.encode()).hexdigest()
-        return f"{self.domain.name}/{self.audience}@{self.version}#{digest[:12]}"
+        further = "".join(f"+{name}" for name in recognisers.outside())
+        return f"{self.domain.name}/{self.audience}@{self.version}{further}#{digest[:12]}"
 
     @classmethod
     def of(cls, domain: DomainLike, audience: str | None = None) -> Policy:

@@ -136,7 +136,9 @@ class Recogniser(Protocol):
 
 Find = Callable[[Facts], Iterable[Hit]]
 
-recognisers: Registry[Recogniser] = Registry("recognisers", builtin="discreet.guard.text.direct.recognisers")
+recognisers: Registry[Recogniser] = Registry(
+    "recognisers", builtin="discreet.guard.text.direct.recognisers", needs=("types", "priority", "find"),
+    remedy="expected a Recogniser; put @recogniser(TYPE) between @recognisers.register(NAME) and a function")
 
 
 @dataclass(slots=True)

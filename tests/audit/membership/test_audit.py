@@ -26,7 +26,7 @@ from discreet.stats import RocCore, auroc, tpr_at_fpr
 FEW = ["loss", "reference"]
 KEYS = {"attack", "scale", "reference_kind", "selection", "n", "label", "direction", "regime", "structure", "category",
         "decile", "seed", "n_members", "n_nonmembers", "auc", "tpr_at_0_1pct_fpr", "tpr_at_1pct_fpr", "tpr_at_5pct_fpr",
-        "control_auc", "null_p", "oracle", "attack_title", "label_free"}
+        "control_auc", "null_p", "oracle"}
 
 
 def audited(given: World | ScoreTable, **options: Any) -> MembershipAudit:
@@ -113,6 +113,8 @@ def test_json_has_the_keys_and_no_nan() -> None:
     assert [(one["base_rate"], one["fpr"]) for one in data["gains"]] == [(0.01, 0.01), (0.1, 0.01), (0.5, 0.01)]
     assert [one["fpr"] for one in data["named"]] == [0.01]
     names = {row["attack"] for row in data["attacks"]}
+    assert data["attack_facts"].keys() == names
+    assert {name for name, facts in data["attack_facts"].items() if facts["label_free"]} == {"confidence", "entropy"}
     assert names >= {"loss", "confidence", "entropy", "reference", "probe", "lira", "lira_offline", "rmia"}
     for row in data["attacks"]:
         assert row["oracle"] == (row["reference_kind"] == "paired" or row["nonmembers"] == "reference_train")

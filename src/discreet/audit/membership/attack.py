@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypeVar
@@ -156,10 +156,6 @@ class Attack(ABC):
             (self.n_in, "that trained on it"), (self.n_out, "that did not train on it")) if least)
         return f"it needs, of the {kind} references of an example, at least {asked}, and no judged example has them"
 
-    def described(self, name: str) -> dict[str, Any]:
-        """What a record says of the attack that is registered as `name`."""
-        return {"attack_title": self.title or name.replace("_", " "), "label_free": self.label_free}
-
     def able(self, view: View) -> list[ReferenceKind | None]:
         """The reference kinds with which it can run on a view."""
         return [kind for kind in self.kinds if self.requirements(view, kind) is None]
@@ -179,6 +175,13 @@ class Attack(ABC):
 
 attacks: Registry[Attack] = Registry("attacks", builtin="discreet.audit.membership.attacks")
 """All membership attacks by name; `@attacks.register("name")` on a subclass of `Attack` adds one."""
+
+
+def attack_facts(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What a record says of its attacks, by name: how reports call each, and whether it sees no label."""
+    found = {name: attacks[name] for name in names}
+    return {name: {"attack_title": one.title or name.replace("_", " "), "label_free": one.label_free}
+            for name, one in found.items()}
 
 
 def attacks_left_out(names: Sequence[str] | None) -> dict[str, list[str]]:

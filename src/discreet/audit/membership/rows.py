@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from discreet.audit.core.resampling import PermutedRow, Units, joint_tpr, max_t
 from discreet.audit.core.verdict import Part
-from discreet.audit.membership.attack import Scale, Scores, attacks
+from discreet.audit.membership.attack import Scale, Scores
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets, NonMembers, Pool, Selector, deciles
 from discreet.audit.scores.table import MemberArray, ReferenceKind, ScoreTable
 from discreet.core.records import Estimate
@@ -112,10 +112,6 @@ class RowSpec(Part):
         """Whether this is the paper's figure: its section 4.3 ratio, paired, on what the reference trained on."""
         return self.whole and (self.attack, self.scale, self.reference_kind, self.nonmembers) == (
             "reference", "p", "paired", "reference_train")
-
-    def to_json(self) -> dict[str, Any]:
-        """What the row asks, and what its attack says about itself."""
-        return {**Part.to_json(self), **attacks[self.attack].described(self.attack)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ Find = Callable[[Facts], Iterable[Hit]]
 
 recognisers: Registry[Recogniser] = Registry(
     "recognisers", builtin="discreet.guard.text.direct.recognisers", needs=("types", "priority", "find"),
-    remedy="expected a Recogniser; put @recogniser(TYPE) between @recognisers.register(NAME) and a function")
+    remedy="expected a Recogniser; put @recogniser(TYPE) between @recognisers.register(NAME) and the function")
 
 
 @dataclass(slots=True)

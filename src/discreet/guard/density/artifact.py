@@ -68,7 +68,7 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     gate, read = manifest.fact("gate", str), manifest.fact("reader", dict)
     if read != weights():
         raise InputError(f"{folder} was fitted with another reader than this discreet ships: fit the guard again")
-    if absent := set(manifest.fact("recognisers", list)).difference(recognisers):
+    if absent := set(manifest.facts.get("recognisers", ())).difference(recognisers):
         raise InputError(f"{folder} was fitted with the recogniser {min(absent)!r}, which is not installed: install "
                          "the package that has it, or fit the guard again")
     encoded, decides, spread = (manifest.fact("encoded", str), manifest.fact("decides", str),

@@ -17,6 +17,7 @@ import yaml
 from tests.cli.conftest import MARK, Cli, Refused, content, jsonl
 
 import discreet
+from discreet.guard.domains import builtin_domains
 from discreet.guard.policy import Policy
 
 TEXTS = {f"{kind}-1": f"{MARK}{i} tail{MARK}" for i, kind in enumerate(["safe", "flag", "direct", "abstain", "failed"])}
@@ -278,7 +279,7 @@ class TestTheRealGuard:
             assert cli(*CHECK, told, "--json", *words).record["action"] == action
 
     @pytest.mark.parametrize(("args", "said"), [
-        (["--domain", "cooking"], "unknown domain 'cooking': expected one of finance, law, medical"),
+        (["--domain", "cooking"], f"unknown domain 'cooking': expected one of {', '.join(builtin_domains())}"),
         (["--domain", "medical", "--audience", "nobody"], "no audience 'nobody'; expected one of public"),
         (["--policy", "none.yaml"], "cannot read the policy none.yaml"),
         (["--guard", "folder", "--domain", "medical"], "folder is no folder; expected one that holds guard.json"),

@@ -71,7 +71,8 @@ class TestVerdict:
         assert data["evidence"] == [{"type": "age", "subject": "third", "start": 3, "end": 5}]
         assert (data["action"], data["layer"], data["latency_ms"]) == ("flag", "direct", 1.5)
         caused = verdict(cause=Reason("cluster", ("age", "place"), "third", 2)).to_json()["cause"]
-        assert (caused["cause"], caused["kinds"], caused["detail"]) == ("cluster", ["age", "place"], "")
+        assert (caused["cause"], caused["kinds"], caused["attributes"]) == ("cluster", ["age", "place"], 2)
+        assert [caused[key] for key in ("detail", "detector", "words", "facts")] == ["", "", None, None]
 
     def test_what_ranks_answers(self) -> None:
         assert (verdict(logit=3.0).rank, verdict(logit=3.0, delta=None).rank) == (-2.0, 3.0)

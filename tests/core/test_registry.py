@@ -109,8 +109,25 @@ def test_a_plug_in_that_cannot_be_imported_is_not_left_out_in_silence(points: Po
     points(builtin="plugins_of_a_test")
     room = import_module("plugins_of_a_test.the_room").room
     for _ in range(2):
-        with pytest.raises(RuntimeError, match="cannot be imported"):
+        with pytest.raises(UsageError, match=r"'builtin' of the group discreet.tests cannot be imported: .* RuntimeE"):
             room.items()
+
+
+def test_what_is_not_built_in(points: Points, package: Path) -> None:
+    (package / "the_room.py").write_text("from discreet.core.registry import Registry\n"
+                                         "room = Registry('tests', builtin='plugins_of_a_test')\n")
+    (package / "own.py").write_text("from plugins_of_a_test.the_room import room\nroom.register('own')('x')\n")
+    room = import_module("plugins_of_a_test.the_room").room
+    for name in ("z", "a"):
+        room.register(name)("x")
+    assert (list(room), room.outside()) == (["a", "own", "z"], ("a", "z"))
+
+
+def test_a_plug_in_without_what_its_room_needs(points: Points) -> None:
+    room: Registry[object] = Registry("tests", needs=("types", "find"), remedy="put @made above it")
+    with pytest.raises(UsageError, match="the tests plug-in 'mine' is a function without types, find: put @made"):
+        room.register("mine")(lambda facts: [])
+    assert list(room) == []
 
 
 def test_a_class_that_needs_arguments_is_an_error_of_its_author(points: Points) -> None:

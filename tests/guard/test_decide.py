@@ -69,7 +69,7 @@ def cause_of(verdict: Verdict) -> Cause:
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_every_cause_has_a_sentence(cause: Cause) -> None:
-    bare = Reason(cause, attributes=2, detail="a detail")
+    bare = Reason(cause, attributes=2, detail="a detail", words=12, facts=3)
     full = Reason(cause, ("age", "place"), "third", 3, 1, 2, ("occupation",), 1.5, 0.5, "strict", "a detail")
     for reason in (bare, full):
         assert sentence(reason).strip()

@@ -44,7 +44,7 @@ def assert_fails(guard: Guard) -> None:
         verdict = guard.check(answer)
         assert (verdict.action, verdict.layer, verdict.score, verdict.delta, verdict.evidence) == (
             "failed", None, None, None, ())
-        assert verdict.policy == guard.policy.label()
+        assert verdict.policy.startswith(f"{guard.policy.domain.name}/public@1#")
         assert "failed with" in verdict.reason
         assert "text" not in verdict.reason
         assert guard.judge(answer).findings == ()
@@ -53,6 +53,15 @@ def assert_fails(guard: Guard) -> None:
 @pytest.mark.parametrize("name", list(recognisers))
 def test_no_answer_is_safe_when_a_detector_breaks(monkeypatch: pytest.MonkeyPatch, guards: Guards, name: str) -> None:
     monkeypatch.setitem(recognisers._items, name, Broken())
+    assert_fails(guards["medical"])
+    cause = guards["medical"].check(HARMLESS).cause
+    assert cause is not None
+    assert cause.detector == f"recogniser {name!r}"
+
+
+def test_what_a_recogniser_says_of_a_text_is_not_told(monkeypatch: pytest.MonkeyPatch, guards: Guards) -> None:
+    monkeypatch.setattr(Broken, "find", Mock(side_effect=DetectorError("text text", "text")))
+    monkeypatch.setitem(recognisers._items, "ssn", Broken())
     assert_fails(guards["medical"])
 
 

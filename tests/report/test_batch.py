@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.reading import read
 
-from discreet.core.records import ACTIONS
+from discreet.core.records import ACTIONS, Reason
+from discreet.guard.decide import sentence
 from discreet.report.batch import (
     HELD,
     BatchTally,
@@ -65,7 +66,7 @@ def test_counts_are_those_of_the_rows(rows: list[dict[str, Any]]) -> None:
                 "mentions": len([e for r in rows for e in r["evidence"]
                                  if (e["type"], e["subject"]) == (kind, subject)])}
             assert cells.get((kind, subject)) == expected
-    reasons = {(r["action"], r["reason"]): r["answers"] for r in summary["reasons"]}
+    reasons = {(r["action"], r["detail"]): r["answers"] for r in summary["reasons"]}
     assert reasons == Counter((r["action"], r["reason"]) for r in rows) or summary["reasons_left_out"] > 0
 
 
@@ -92,6 +93,20 @@ def test_reasons_of_held_answers_come_first_and_few_are_listed() -> None:
     summary = summarize(rows)
     assert {r["action"] for r in summary["reasons"]} == {"flag"}
     assert len(summary["reasons"]) + summary["reasons_left_out"] == 22
+
+
+def test_one_cause_is_one_row_whatever_its_numbers() -> None:
+    causes = [Reason("cluster", ("age", "place"), "third", n, needed=2, odds=float(n)) for n in (2, 3, 4)]
+    broke = Reason("failed", detail="recogniser 'badge' failed with KeyError", detector="recogniser 'badge'")
+    rows = [row("flag", "contextual", reason=sentence(one), cause=one.to_json()) for one in causes]
+    rows += [row("failed", reason=sentence(broke), cause=broke.to_json()), row("abstain", reason="no cause")]
+    summary = summarize(rows)
+    assert [(r["cause"], r["detail"], r["answers"]) for r in summary["reasons"]] == [
+        ("cluster", "age, place", 3), ("", "no cause", 1), ("failed", "recogniser 'badge'", 1)]
+    said = unescape(batch_html({"summary": summary, "provenance": PROVENANCE}, []))
+    for words in ("attributes that single a person out: age, place", "<td>no cause</td>",
+                  "could not be judged: recogniser 'badge'"):
+        assert words in said
 
 
 class TestGrouped:

@@ -87,7 +87,8 @@ def point(queries: int, auc: float, mechanism: str = "laplace", queried: str = "
 
 def of(*points: Record) -> Record:
     primary = {"attack": "reference", "scale": "logit", "reference_kind": "neutral", "selection": "global"}
-    return {"primary": primary, "points": list(points), "clip": None}
+    facts = {"reference": {"attack_title": "reference ratio"}}
+    return {"primary": primary, "attack_facts": facts, "points": list(points), "clip": None}
 
 
 def test_points_of_one_mechanism_are_together_and_the_row_is_no_oracle() -> None:

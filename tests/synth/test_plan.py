@@ -131,7 +131,7 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"kind": "something"}, "'kind'"), ({"schema": 99}, "'schema'"), ({"batches": []}, "'batches'"),
-    ({"seed": "1"}, "seed"), ({"domain": "retail"}, "finance, law, medical"), ({"seed": -1}, "seed"),
+    ({"seed": "1"}, "seed"), ({"domain": "retail"}, ", ".join(builtin_domains())), ({"seed": -1}, "seed"),
     ({"batches": [{"partition": "unsafe", "profile": "L1", "mode": "LOUD", "n": 3}]}, "batch 1"),
     ({"batches": [{"partition": "unsafe", "profile": "L1", "mode": "NONE"}]}, "'batches.0.n'"),
     ({"batches": ["x"]}, "'batches.0'"),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from discreet.guard.population import people
     from discreet.guard.population import private as population_private
     from discreet.guard.population import table as population_table
+    from discreet.guard.text.direct import detect
     from discreet.inputs import answers, columns, datasets, endpoints, rows, texts
     from discreet.inputs.encode import presets
     from discreet.report import batch, commands, figure, junit, render
@@ -64,7 +65,7 @@ HOMES = {
     "corpus": "discreet.guard.density.corpus", "costs": "discreet.synth.costs",
     "datasets": "discreet.inputs.datasets", "defences": "discreet.audit.defences.frontier",
     "candidates": "discreet.audit.defences.candidates", "training_defences": "discreet.audit.defences.training",
-    "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
+    "detect": "discreet.guard.text.direct.detect", "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
     "embedding": "discreet.audit.membership.embedding", "endpoints": "discreet.inputs.endpoints",
     "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",
     "evalues": "discreet.stats.evalues", "exposure": "discreet.guard.exposure",

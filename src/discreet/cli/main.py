@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "guard fit": ("guard_fit:fit", "", "Fit a guard on safe and unsafe texts."),
     "guard evaluate": ("guard_fit:evaluate", "", "Evaluate a guard on labelled answers."),
     "guard calibrate": ("guard_fit:calibrate", "", "What each operating point costs on your own answers."),
+    "guard list": ("guard_list:installed", "", "Which domains and recognisers are installed?"),
     "serve": ("serve:serve", ANSWERS, "Serve the guard over HTTP: a proxy for models, doors for gateways, a review "
                                       "queue."),
     "serve key": (None, "", "Keys of callers, reviewers and operators."),

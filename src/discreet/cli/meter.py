@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import discreet
 from discreet.cli import library as lib
 from discreet.cli.guard_check import origin_of
-from discreet.cli.options import Population, ShowText, argument, option
+from discreet.cli.options import DOMAINS, Population, ShowText, argument, option
 from discreet.cli.output import Output
 from discreet.core.errors import UsageError
 from discreet.core.numbers import counted, printable
@@ -33,8 +33,7 @@ def meter(
         "F", "Texts as .jsonl or .csv (also .gz) or .parquet, with the columns id and answer.", "--input")] = None,
     population: Population = None,
     domain: Annotated[str, option(
-        "D", "Whose facts are named as not counted: medical, finance, law, or the folder of a domain of your own."
-        )] = "medical",
+        "D", f"Whose facts are named as not counted: {DOMAINS}")] = "medical",
     output: Output, show_text: ShowText = False,
 ) -> None:
     """How many people fit what a text says of somebody: an estimate, with intervals that hold 80 and 95 in 100.

@@ -105,14 +105,6 @@ def listed(names: Sequence[Any]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-ATTACKS: Mapping[str, str] = {
-    "loss": "loss", "confidence": "confidence, top class", "confidence_true": "confidence, true class",
-    "entropy": "entropy", "reference": "reference ratio",
-    "probe": "logit probe", "quantile": "quantile regression", "label_only": "label only, perturbed",
-    "trajectory": "loss trajectory",
-    "lira": "LiRA", "lira_fixed": "LiRA, fixed variance", "lira_offline": "LiRA offline",
-    "rmia": "RMIA", "rmia_offline": "RMIA offline",
-}
 REFERENCES: Mapping[str | None, str] = {None: "none", "paired": "paired", "neutral": "neutral",
                                         "population": "population"}
 SELECTIONS: Mapping[str, str] = {"global": "all", "boundary": "boundary", "boundary_union": "boundary, pooled"}
@@ -126,7 +118,7 @@ LOSS_AT: Mapping[str, str] = {
 
 def attack_name(row: Mapping[str, Any], *, scale: bool = True, reference: bool = True) -> str:
     """"reference ratio, neutral, logit scale": the attack of a row of a membership audit."""
-    parts = [ATTACKS.get(row["attack"], str(row["attack"]).replace("_", " "))]
+    parts = [str(row["attack_title"])]
     if reference and row["reference_kind"] is not None:
         parts.append(REFERENCES[row["reference_kind"]])
     if scale:

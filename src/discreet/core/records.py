@@ -240,16 +240,17 @@ class Reason:
     """Why a verdict is what it is, for machines; `Verdict.reason` is the sentence that is made of it.
 
     `kinds` are the classes of attributes that count, or types of direct identifiers; `attributes` how many are bound to
-    the person (words of a quote, facts that are told again), `weak` those of them on an uncertain cue, `needed` how
-    many the policy asks for; `subject` whose they are; `inferred` the classes that no words state. `odds` are the
-    log-odds of evidence and `threshold` that of the operating point `point`. `detail` is a clause in words, without
-    text of the answer.
+    the person, `weak` those of them on an uncertain cue, `needed` how many the policy asks for; `subject` whose they
+    are; `inferred` the classes that no words state. `odds` are the log-odds of evidence and `threshold` that of the
+    operating point `point`. `words` is the length of a quote (cause "verbatim"), `facts` how many are told again
+    ("restated"), `detector` the one that broke ("failed"), such as "recogniser 'ssn'". What a cause does not have is
+    None or empty. `detail` is a clause in words, without text of the answer.
     """
 
     cause: Cause
     kinds: tuple[str, ...] = ()
     subject: str = ""
-    attributes: int = 0
+    attributes: int | None = None
     weak: int = 0
     needed: int | None = None
     inferred: tuple[str, ...] = ()
@@ -257,6 +258,9 @@ class Reason:
     threshold: float | None = None
     point: str = ""
     detail: str = ""
+    words: int | None = None
+    facts: int | None = None
+    detector: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Every field as a plain value."""

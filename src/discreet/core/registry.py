@@ -11,13 +11,14 @@ point of the group `discreet.<room>` in its `pyproject.toml`; where that is a pa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar, cast
 
-from discreet.core.errors import UsageError
+from discreet.core.errors import DiscreetError, UsageError
 
 T = TypeVar("T")
 
@@ -30,27 +31,45 @@ def offered(room: str) -> dict[str, Any]:
     return found
 
 
+def _import_all(name: str) -> None:
+    """Import a module and, where it is a package, the modules in it."""
+    module = import_module(name)
+    for found in iter_modules(getattr(module, "__path__", [])):
+        import_module(f"{name}.{found.name}")
+
+
 K = TypeVar("K", bound=Any)
 
 
 class Registry(Generic[T]):
     """Names to plug-ins of one room, loaded on first use.
 
-    With `classes=True` a registered class is kept as it is, for rooms whose plug-ins are built with options.
+    With `classes=True` a registered class is kept as it is, for rooms whose plug-ins are built with options. A plug-in
+    without one of the attributes `needs` is refused; `remedy` says what its author does about it.
     """
 
-    def __init__(self, room: str, *, builtin: str | None = None, classes: bool = False) -> None:
+    def __init__(self, room: str, *, builtin: str | None = None, classes: bool = False, needs: tuple[str, ...] = (),
+                 remedy: str = "") -> None:
         self.room, self._builtin, self._classes = room, builtin, classes
+        self._needs, self._remedy = needs, remedy
         self._items: dict[str, T] = {}
+        self._homes: dict[str, str] = {}
         self._loaded = False
 
     def register(self, name: str) -> Callable[[K], K]:
         """Decorator: put an object, or the instance of a class without arguments, under `name`; once a name."""
+        # The module that registers: an item need not know where it was made.
+        home = sys._getframe(1).f_globals.get("__name__", "")
 
         def keep(item: K) -> K:
             if name in self._items:
                 raise UsageError(f"two plug-ins of {self.room!r} are called {name!r}: rename one of them")
-            self._items[name] = cast(T, item() if isinstance(item, type) and not self._classes else item)
+            made = item() if isinstance(item, type) and not self._classes else item
+            if lacking := [one for one in self._needs if not hasattr(made, one)]:
+                raise UsageError(f"the {self.room} plug-in {name!r} is a {type(made).__name__} without "
+                                 f"{', '.join(lacking)}: {self._remedy}")
+            self._homes[name] = home
+            self._items[name] = cast(T, made)
             return item
 
         return keep
@@ -77,6 +96,10 @@ class Registry(Generic[T]):
         """All plug-ins with their names, sorted by name."""
         return [(name, self[name]) for name in self]
 
+    def outside(self) -> tuple[str, ...]:
+        """The names of plug-ins that are not built in, sorted."""
+        return tuple(name for name in self if not self._homes.get(name, "").startswith(f"{self._builtin}."))
+
     def _files(self) -> set[str]:
         path = getattr(import_module(self._builtin), "__path__", []) if self._builtin else []
         return {found.name for found in iter_modules(path)}
@@ -85,9 +108,16 @@ class Registry(Generic[T]):
         if self._loaded:
             return
         others = sorted(entry_points(group=f"discreet.{self.room}"), key=lambda p: p.name)
-        for name in [*([self._builtin] if self._builtin else []), *(point.module for point in others)]:
-            module = import_module(name)
-            for found in iter_modules(getattr(module, "__path__", [])):
-                import_module(f"{name}.{found.name}")
+        if self._builtin:
+            _import_all(self._builtin)
+        for point in others:
+            try:
+                _import_all(point.module)
+            except DiscreetError:
+                raise
+            except Exception as error:
+                raise UsageError(f"the plug-in {point.name!r} of the group discreet.{self.room} cannot be imported: "
+                                 f"{point.module} raises {type(error).__name__}; mend it, or uninstall its package"
+                                 ) from error
         # Only now: after a failure the next use must fail again, not find a registry that looks empty.
         self._loaded = True

@@ -98,7 +98,7 @@ def _unless_safe(safe: Verdict, reading: Reading, policy: Policy, found: Evidenc
                or _probed(safe, reading, policy, "flag") or _linked(safe, over_turns, sure=True))
     if flagged:
         return flagged
-    copied = Reason("verbatim", attributes=max([q.words for q in reading.quotes], default=0))
+    copied = Reason("verbatim", words=max([q.words for q in reading.quotes], default=0))
     if reading.quotes and policy.quotes.action == "flag":
         return _as("flag", copied, "verbatim", score=1.0)
     if (unjudged := _unjudged(reading)) is not None:
@@ -131,7 +131,7 @@ def _direct(safe: Verdict, findings: Iterable[Finding]) -> dict[str, Any]:
     if not blocked:
         return {}
     where = tuple(Evidence(f.type, f.subject, f.start, f.end) for f in blocked)
-    reason = Reason("direct", tuple(sorted({f.type for f in blocked})), blocked[0].subject, len(blocked))
+    reason = Reason("direct", tuple(sorted({f.type for f in blocked})), blocked[0].subject)
     return _as("flag", reason, "direct", score=1.0, evidence=where + safe.evidence)
 
 
@@ -156,7 +156,7 @@ def _probed(safe: Verdict, reading: Reading, policy: Policy, action: Action) -> 
     probe = reading.probe(policy) if policy.probe == action else None
     if probe is None:
         return {}
-    reason = Reason("probe", probe.kinds, probe.subject, len(probe.kinds), needed=policy.cluster,
+    reason = Reason("probe", probe.kinds, probe.subject, needed=policy.cluster,
                     detail="a direct identifier" if probe.named else "")
     where = (Evidence("answer_to_probe", probe.subject, 0, len(reading.answer.answer)),)
     layer: Layer | None = "contextual" if action == "flag" else None
@@ -190,8 +190,8 @@ def _unjudged(reading: Reading) -> Reason | None:
 def _of_evidence(cause: Cause, found: EvidenceScore, at: Thresholds, policy: Policy) -> Reason:
     best = found.best
     if best is None:
-        return Reason(cause, needed=policy.cluster, inferred=found.inferred, odds=found.logit, threshold=at.flags,
-                      point=at.point)
+        return Reason(cause, attributes=0, needed=policy.cluster, inferred=found.inferred, odds=found.logit,
+                      threshold=at.flags, point=at.point)
     kinds = tuple(sorted({a.kind for a in best.attributes}))
     return Reason(cause, kinds, best.subject, best.size, best.weak, policy.cluster, found.inferred, found.logit,
                   at.flags, at.point)
@@ -232,13 +232,13 @@ def seconded(first: Verdict, second: Verdict) -> Verdict:
 
 def restated(safe: Verdict, facts: int, seconds: float) -> Verdict:
     """A safe verdict on an answer that tells facts again which were withheld so many seconds ago."""
-    reason = Reason("restated", attributes=facts, detail=f"{seconds:.0f} s ago")
+    reason = Reason("restated", facts=facts, detail=f"{seconds:.0f} s ago")
     return replace(safe, **_as("abstain", reason))
 
 
-def failed(answer: str, label: str, why: str, *, latency_ms: float | None = None) -> Verdict:
-    """The verdict on an answer that could not be judged; `why` holds no text of it."""
-    reason = Reason("failed", detail=why)
+def failed(answer: str, label: str, why: str, *, detector: str = "", latency_ms: float | None = None) -> Verdict:
+    """The verdict on an answer that could not be judged, by `detector` where one broke; `why` holds no text of it."""
+    reason = Reason("failed", detail=why, detector=detector)
     return Verdict(answer, "failed", None, None, None, (), label, sentence(reason), latency_ms=latency_ms, cause=reason)
 
 
@@ -248,7 +248,7 @@ def sentence(reason: Reason) -> str:
     whose = f"{_attributes(reason)} bound to one person ({reason.subject})"
     inferred = f"can be inferred: {', '.join(reason.inferred)}" if reason.inferred else ""
     told = "; ".join(filter(None, (f"{whose}: {kinds}" if reason.attributes else "", inferred)))
-    few = reason.needed is not None and reason.attributes < reason.needed
+    few = reason.needed is not None and (reason.attributes or 0) < reason.needed
     quiet = ("no attribute that counts is bound to one person" if not reason.attributes else
              f"{whose}, fewer than the {reason.needed} that make a cluster" if few else
              f"{whose}, below the threshold of the operating point {reason.point}")
@@ -261,10 +261,10 @@ def sentence(reason: Reason) -> str:
         "few_people": reason.detail,
         "probe": f"the question describes a person by {described}, and the answer tells something of them",
         "density": f"reads like the unsafe texts of the fit, though evidence alone does not flag it: {quiet}",
-        "verbatim": f"quotes a retrieved passage nearly word for word ({counted(reason.attributes, 'word')})",
+        "verbatim": f"quotes a retrieved passage nearly word for word ({counted(reason.words or 0, 'word')})",
         "over_turns": f"over turns: {whose}: {kinds}; {reason.detail}",
         "unsure_over_turns": f"unsure over turns: {whose}: {kinds}; {reason.detail}",
-        "restated": f"restates {counted(reason.attributes, 'fact')} of an answer that was withheld {reason.detail}",
+        "restated": f"restates {counted(reason.facts or 0, 'fact')} of an answer that was withheld {reason.detail}",
         "empty": "the answer is empty: there is nothing to judge",
         "language": f"not judged: {reason.detail}",
         "unreadable": f"not judged: {reason.detail}",
@@ -279,4 +279,4 @@ def sentence(reason: Reason) -> str:
 
 def _attributes(reason: Reason) -> str:
     weak = f" ({reason.weak} weak)" if reason.weak else ""
-    return f"{counted(reason.attributes, 'attribute')}{weak}"
+    return f"{counted(reason.attributes or 0, 'attribute')}{weak}"

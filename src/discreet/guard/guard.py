@@ -216,8 +216,11 @@ class Guard:
 
     def broken(self, answer: Answer, error: Exception) -> Judgement:
         """The judgement where a detector raised an error, whose message may quote the answer and is left behind."""
-        kind = error.kind if isinstance(error, DetectorError) else type(error).__name__
-        return Judgement(failed(answer.id, self._label, f"a detector failed with {kind}"))
+        detector, kind = "", type(error).__name__
+        if isinstance(error, DetectorError):
+            detector, kind = error.detector, error.kind
+        why = f"{detector or 'a detector'} failed with {kind}"
+        return Judgement(failed(answer.id, self._label, why, detector=detector))
 
     def on_reading(self, reading: Reading) -> Verdict:
         """The verdict on an answer that was read before, under this policy and without earlier answers."""

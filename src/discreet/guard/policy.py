@@ -15,7 +15,7 @@ from discreet.core.files import read_yaml
 from discreet.core.records import PERSONS, SUBJECTS, Subject
 from discreet.guard.domains import ALWAYS, IDENTIFYING, Domain, DomainLike, is_domain, load_domain
 from discreet.guard.domains.domain import POLICY_KEYS
-from discreet.guard.text.direct.detect import known_types
+from discreet.guard.text.direct.detect import known_types, recognisers
 
 RULES = ("identifying", "paper")
 POINTS = ("conservative", "balanced", "strict")
@@ -47,12 +47,12 @@ class Policy:
     one person. `fewer_than`, where it is given, flags also where fewer people fit; it lets nothing pass. `probe` says
     what an answer does that tells something of a person whom the question describes: "flag", "abstain" or "pass".
     Persons of the subjects `private_facts_of` (staff, public) count as private ones do where the answer tells a fact of
-    the domain about them. `names` may be said, each in its role: names of staff, say, as (name, role). `rule` says
-    which classes count: "identifying", those that say who somebody is; "paper", the paper's, shared and of the domain;
-    or the named ones.
-    Direct identifiers of `allow_direct` pass. `inferred`: what can be inferred though no words state it counts too.
-    `quotes` says what near-verbatim quotes of retrieved passages do. `on_flag` says what is done with an answer that is
-    held: "withhold", or "redact", by `Guard.redact`, where that leaves a text; no verdict depends on it.
+    the domain about them. `names` may be said, each in its role: names of staff, say, as (name, role). `rule`, in a
+    policy file the key `counts`, says which classes count towards a cluster: "identifying", those that say who somebody
+    is; "paper", the paper's, shared and of the domain; or the named ones. Direct identifiers of `allow_direct` pass.
+    `inferred`: what can be inferred though no words state it counts too. `quotes` says what near-verbatim quotes of
+    retrieved passages do. `on_flag` says what is done with an answer that is held: "withhold", or "redact", by
+    `Guard.redact`, where that leaves a text; no verdict depends on it.
     """
 
     domain: Domain
@@ -94,7 +94,8 @@ class Policy:
         return {**said, "domain": self.domain.name, "quotes": asdict(self.quotes)}
 
     def label(self) -> str:
-        """`domain/audience@version#hash`, which every verdict carries.
+        """`domain/audience@version#hash`, which every verdict carries; `…@version+badge#hash` where the recogniser
+        "badge" is installed besides those of discreet.
 
         The hash covers the settings on which verdicts depend and, where the domain is not built in, the files of its
         folder.
@@ -103,7 +104,8 @@ class Policy:
         judging = {key: value for key, value in self.settings().items() if key != "on_flag"}
         canonical = json.dumps({**judging, **domain}, sort_keys=True)
         digest = hashlib.sha256(canonical.encode()).hexdigest()
-        return f"{self.domain.name}/{self.audience}@{self.version}#{digest[:12]}"
+        further = "".join(f"+{name}" for name in recognisers.outside())
+        return f"{self.domain.name}/{self.audience}@{self.version}{further}#{digest[:12]}"
 
     @classmethod
     def of(cls, domain: DomainLike, audience: str | None = None) -> Policy:
@@ -173,12 +175,12 @@ def _parsed(data: object, where: str, audience: str | None, domain: Domain | Non
     of = body.get("private_facts_of", [])
     if not isinstance(of, list) or any(one not in PERSONS[1:] for one in of):
         raise PolicyError(f"{place}: private_facts_of must be a list of some of {', '.join(PERSONS[1:])}; got {of!r}")
-    said: Any = data.get("counts", data.get("rule", "identifying"))
+    said: Any = data.get("counts", "identifying")
     classes = (*domain.shared, *domain.own, *ALWAYS)
     listed = isinstance(said, list) and said and all(one in classes for one in said)
     if not listed and not (isinstance(said, str) and said in RULES):
-        raise PolicyError(f"{where}: counts must be {' or '.join(RULES)}, or a list of some of {', '.join(classes)}; "
-                          f"got {said!r}")
+        raise PolicyError(f"{where}: counts is {said!r}; expected the classes that count towards a cluster: "
+                          f"{', '.join(RULES)}, or a list of some of {', '.join(classes)}")
     return Policy(domain, chosen, data["version"], tuple(subjects), cluster, tuple(said) if listed else said,
                   data.get("point", "conservative"), tuple(data.get("languages", ["en"])),
                   tuple(data.get("allow_direct", [])), data.get("inferred", True), fewer,
@@ -236,8 +238,6 @@ def _check_keys(data: dict[str, Any], where: str) -> None:
     for key, kind in (("version", int), ("domain", str), ("audiences", dict)):
         if not isinstance(data.get(key), kind) or isinstance(data.get(key), bool) or not data.get(key):
             fail(f"{key} must be given as a {kind.__name__}")
-    if {"counts", "rule"} <= set(data):
-        fail("counts and rule are two names of one key; expected counts only")
     if data.get("point", "conservative") not in POINTS:
         fail(f"point must be one of {', '.join(POINTS)}, got {data['point']!r}")
     if not isinstance(data.get("inferred", True), bool):

@@ -36,7 +36,7 @@ class BatchTally:
         self.keep = keep
         self._actions: Counter[str] = Counter()
         self._layers: Counter[str] = Counter()
-        self._reasons: Counter[tuple[str, str]] = Counter()
+        self._reasons: Counter[tuple[str, str, str]] = Counter()
         self._cells: dict[tuple[str, str], Counter[str]] = {}
         self._latencies = array("d")
         self._kept: dict[bool, list[tuple[int, Mapping[str, Any]]]] = {True: [], False: []}
@@ -48,7 +48,7 @@ class BatchTally:
         if len(kept) < self.keep:
             kept.append((self._actions.total(), row))
         self._actions[action] += 1
-        self._reasons[action, row["reason"]] += 1
+        self._reasons[action, *_cause_of(row)] += 1
         if action == "flag":
             self._layers[row["layer"] or "unnamed"] += 1
         for cell, mentions in Counter((e["type"], e["subject"]) for e in row["evidence"]).items():
@@ -63,11 +63,12 @@ class BatchTally:
                                          key=lambda pair: pair[0])]
 
     def summary(self) -> dict[str, Any]:
-        """Counts of answers per action, layer, class and subject, reason; latency in milliseconds.
+        """Counts of answers per action, layer, class and subject, cause; latency in milliseconds.
 
         `classes` is ordered by answers, most first; in it `answers` counts answers with that class bound to that
         subject, `held` those of them that were held, `mentions` the spans. `reasons` has held answers' first, then the
-        most frequent first.
+        most frequent first; `detail` are the classes of a cause or the detector that broke, and without a cause the
+        sentence.
         """
         classes: dict[str, dict[str, dict[str, int]]] = {}
         for (kind, subject), count in sorted(self._cells.items()):
@@ -78,9 +79,17 @@ class BatchTally:
             "n": self._actions.total(), "held": sum(self._actions[a] for a in HELD),
             "actions": {a: self._actions[a] for a in ACTIONS}, "flagged_by": dict(sorted(self._layers.items())),
             "classes": [{"type": kind, "subjects": classes[kind]} for kind in order],
-            "reasons": [{"action": action, "reason": reason, "answers": n}
-                        for (action, reason), n in reasons[:REASONS_KEPT]],
+            "reasons": [{"action": action, "cause": cause, "detail": detail, "answers": n}
+                        for (action, cause, detail), n in reasons[:REASONS_KEPT]],
             "reasons_left_out": max(0, len(reasons) - REASONS_KEPT), "latency_ms": quantiles(self._latencies)}
+
+
+def _cause_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The cause of a verdict and its detail: what answers share whose sentences differ in their numbers."""
+    cause = row.get("cause")
+    if cause is None:
+        return "", row["reason"]
+    return cause["cause"], ", ".join(cause["kinds"]).replace("_", " ") or cause["detector"]
 
 
 def quantiles(values: Sequence[float]) -> dict[str, Any]:
@@ -189,12 +198,14 @@ def page(record: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *, show_t
     summary, given = record["summary"], record["provenance"]
     seen = {subject for one in summary["classes"] for subject in one["subjects"]}
     from discreet.report.render import to_html  # Lines of a terminal need no page.
-    from discreet.report.summary import Summary, kicker
+    from discreet.report.summary import Summary, kicker, words_of
 
+    causes = words_of("causes")
     said = Summary(kind="guard check", headline=headline(summary),
                    kicker=kicker(record, str(given["policy"]), f"{given['point']} point"))
     return to_html(
-        said, "batch.html.j2", batch=summary, provenance=given, action_words=ACTION_WORDS, show_text=show_text,
+        said, "batch.html.j2", batch=summary, causes=causes, provenance=given, action_words=ACTION_WORDS,
+        show_text=show_text,
         subjects=[*(one for one in SUBJECTS if one in seen), *sorted(seen.difference(SUBJECTS))],
         filters={"all": ACTIONS, "held": HELD, **{action: (action,) for action in ACTIONS}}, rows=[
             {**row, "groups": grouped(row), "segments": segments(row["answer"], row["evidence"])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from discreet.core.numbers import ATTACKS, counted, given, interval, say
+from discreet.core.numbers import counted, given, interval, say
 from discreet.report import summary as page
 
 KINDS = ("unsafe", "safe", "borderline")
@@ -76,8 +76,7 @@ def fit_summary(record: page.Record) -> page.Summary:
 def guard_audit_summary(record: page.Record) -> page.Summary:
     """The summary of `audit guard`: its outputs, canaries, and what lies in its folder."""
     words, canaries = page.words_of("guard")["audited"], record["canaries"]
-    targets = [{**one, "output": words["outputs"][one["target"]], "attack": ATTACKS.get(one["attack"], one["attack"])}
-               for one in record["targets"]]
+    targets = [{**one, "output": words["outputs"][one["target"]]} for one in record["targets"]]
     rows = [{**canaries[name], "output": said} for name, said in words["outputs"].items()]
     held = [{**one, "side": side} for side, one in record["stored"].items() if one["rows"]]
     because = dict.fromkeys(f"{one['output']}: {reason}" for one in targets for reason in one["reasons"])

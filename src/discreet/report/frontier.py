@@ -111,7 +111,8 @@ def _leads(record: page.Record, words: page.Record) -> tuple[str, ...]:
     row, primary = attacked(record, record["points"][0]), record["primary"]
     assert row is not None
     kind = primary["reference_kind"]
-    attack = (f"the {attack_name(primary, scale=False, reference=False)} attack"
+    titled = {**primary, **record["attack_facts"][primary["attack"]]}
+    attack = (f"the {attack_name(titled, scale=False, reference=False)} attack"
               + ("" if kind is None else f" with {REFERENCES[kind]} references"))
     said = say(words["attack"], {**row, "attack": attack}) + say(
         words["no_control" if record["control"] is None else "control"], row)

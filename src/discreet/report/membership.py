@@ -26,7 +26,6 @@ from discreet.report.membership_charts import BOUNDARY_N, Audited, audited, merg
 PARTS = {"Every attack": (charts.attacks,), "At few false accusations": (charts.roc,),
          "At the decision boundary": (charts.boundary, charts.sizes),
          "In parts of the data": (charts.deciles, charts.strata)}
-LABEL_FREE = ("confidence", "entropy")
 MOST_NAMED = 3
 """Leaking parts that a headline names."""
 NOT_IN_TERMINAL = ("members + others", "difference", "would take more", "TPR at 1% FPR")
@@ -65,14 +64,14 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
         kind=str(record.get("kind", "audit membership")), verdict=record["verdict"],
         headline=headline, scope=scope,
         kicker=page.kicker(record, f"{design} design"),
-        leads=_leads(targets, words), figure=charts.standing(first), keys=keys(first),
+        leads=_leads(targets, record["provenance"], words), figure=charts.standing(first), keys=keys(first),
         sections=tuple(one for one in sections if one is not None), glossary=tuple(words["glossary"].items()),
         provenance=(("design", design), *page.facts(record["provenance"]),
                     *(training.provenance(trained) if trained else ())),
         footer=words["with_texts" if texts else "without_texts"] + words["footer"])
 
 
-def _leads(targets: Sequence[Audited], words: page.Record) -> tuple[str, ...]:
+def _leads(targets: Sequence[Audited], made: page.Record, words: page.Record) -> tuple[str, ...]:
     one, found, said = targets[0], [], words["leads"]
     verdict, leaking = one.facts["verdict"], one.parts("exceeds")
     shown = leaking[0] if verdict == "fail" and leaking else one.primary
@@ -84,6 +83,8 @@ def _leads(targets: Sequence[Audited], words: page.Record) -> tuple[str, ...]:
     if verdict == "pass" and least is not None and least <= one.tolerance:
         found.append(say(said["least"], one.facts["controls"]))
     found += [*one.facts["reasons"], attackers.lead(one)]
+    if left_out := made.get("attacks_left_out"):
+        found.append(said["some_attacks"].format(left_out=listed(left_out)))
     if len(targets) > 1:
         found.append(said["several"].format(n=len(targets)))
     return tuple(filter(None, found))
@@ -193,7 +194,7 @@ def turned(one: Audited) -> str:
     """Why an attack that sees no label falls below one half at the boundary; empty where none clearly does."""
     words = page.words_of("membership")["turned"]
     found = [row for row in one.whole(oracle=False, selection="boundary", n=BOUNDARY_N)
-             if row["attack"] in LABEL_FREE and _below(row["auc"], 0.5)]
+             if row["label_free"] and _below(row["auc"], 0.5)]
     if not found:
         return ""
     least = min(found, key=lambda row: float(row["auc"]["value"]))

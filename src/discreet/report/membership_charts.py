@@ -98,11 +98,15 @@ def _with(rows: Iterable[Record], **wanted: Any) -> list[Record]:
 
 def audited(record: Record) -> list[Audited]:
     """The targets of a record, the decisive one first."""
-    facts = record["provenance"]
+    facts, said = record["provenance"], record["attack_facts"]
     classes = tuple(map(str, (record.get("training") or {}).get("classes", ()) or facts.get("class_names", ())))
     whole, part = float(facts["tolerance_auc"]), float(facts.get("tolerance_part", facts["tolerance_auc"]))
-    found = [Audited(one, tuple(_with(record["attacks"], target=one["target"])), whole, part, tuple(
-        row for row in record["attacks"] if row["target"] != one["target"]), classes) for one in record["targets"]]
+    rows, found = [{**row, **said[row["attack"]]} for row in record["attacks"]], list[Audited]()
+    for one in record["targets"]:
+        primary = one["primary"] and {**one["primary"], **said[one["primary"]["attack"]]}
+        others = tuple(row for row in rows if row["target"] != one["target"])
+        found.append(Audited({**one, "primary": primary}, tuple(_with(rows, target=one["target"])), whole, part, others,
+                             classes))
     decisive = next(one for one in found if one.name == record["decisive"])
     return [decisive, *(one for one in found if one is not decisive)]
 

@@ -33,7 +33,7 @@ def facts_of(answer: Answer, judgement: Judgement) -> dict[str, Any]:
     except Exception:  # What breaks here broke the guard as well: the answer is `failed`, and passes while observing.
         parts = Counter()
     return {"code": judgement.verdict.code, "layer": judgement.verdict.layer, "cause": cause and cause.cause,
-            "kinds": [] if cause is None else list(cause.kinds), "attributes": 0 if cause is None else cause.attributes,
+            "kinds": [] if cause is None else list(cause.kinds), "attributes": cause and cause.attributes,
             "needed": cause and cause.needed,
             "origins": [{"origin": origin, "how": how, "n": n} for (origin, how), n in sorted(parts.items())]}
 

@@ -13,7 +13,7 @@ from discreet.audit.core.verdict import (
     Claims,
     Judgement,
     Planted,
-    Reason,
+    Sentence,
     check_at_least,
     least_detected,
     overall,
@@ -23,7 +23,7 @@ from discreet.core.records import Estimate, plain
 
 
 def test_a_reason_is_its_sentence_and_keeps_its_code() -> None:
-    said = Reason("leak", "It leaks.")
+    said = Sentence("leak", "It leaks.")
     for one in (said, deepcopy(said), pickle.loads(pickle.dumps(said))):
         assert (one, one.code) == ("It leaks.", "leak")
     found = Judgement("fail", (said, "A note."))

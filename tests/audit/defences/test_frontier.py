@@ -277,6 +277,7 @@ class TestAsked:
         said = json.loads(json.dumps(result.to_json()))
         assert said["primary"] == {"attack": "reference", "scale": "logit", "reference_kind": "neutral",
                                    "selection": "global"}
+        assert said["attack_facts"] == {"reference": {"attack_title": "reference ratio", "label_free": False}}
         row = next(r for p in said["points"] if p["mechanism"] == "laplace" for r in p["attacks"])
         estimate = {"value", "low", "high", "level", "n", "n_pos", "n_neg", "unit", "method", "reason"}
         assert set(row["auc"]) == set(row["control_auc"]) == set(row["tpr_at_5pct_fpr"]) == estimate

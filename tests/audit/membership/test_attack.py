@@ -70,6 +70,12 @@ def test_a_score_per_row_finite_or_missing_whatever_their_order(view: View, case
 
 
 @each
+def test_an_attack_that_says_that_it_is_label_free_is(view: View, case: Case) -> None:
+    of_others = run(replace(view, label=(view.label + 1) % K), *case)
+    assert np.array_equal(of_others, run(view, *case)) or not attacks[case[0]].label_free
+
+
+@each
 def test_nothing_is_changed_and_nothing_is_left_to_chance(view: View, case: Case) -> None:
     arrays: list[NDArray[Any]] = [view.target, view.label, view.population, view.judged]
     arrays += [array for r in view.references.values() for array in (r.log_p, r.member)]

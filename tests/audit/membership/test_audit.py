@@ -13,12 +13,14 @@ from tests.audit.membership.scenes import drawn, ends, sure
 
 import discreet
 from discreet.audit.core.simulate import World
+from discreet.audit.membership.attack import attacks
 from discreet.audit.membership.audit import ROC_POINTS, MembershipAudit, audit_membership, thin_roc
 from discreet.audit.membership.rows import Row
 from discreet.audit.scores.table import ScoreTable
 from discreet.audit.scores.write import write_scores
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import dump_json
+from discreet.report import summarise
 from discreet.stats import RocCore, auroc, tpr_at_fpr
 
 FEW = ["loss", "reference"]
@@ -111,6 +113,8 @@ def test_json_has_the_keys_and_no_nan() -> None:
     assert [(one["base_rate"], one["fpr"]) for one in data["gains"]] == [(0.01, 0.01), (0.1, 0.01), (0.5, 0.01)]
     assert [one["fpr"] for one in data["named"]] == [0.01]
     names = {row["attack"] for row in data["attacks"]}
+    assert data["attack_facts"].keys() == names
+    assert {name for name, facts in data["attack_facts"].items() if facts["label_free"]} == {"confidence", "entropy"}
     assert names >= {"loss", "confidence", "entropy", "reference", "probe", "lira", "lira_offline", "rmia"}
     for row in data["attacks"]:
         assert row["oracle"] == (row["reference_kind"] == "paired" or row["nonmembers"] == "reference_train")
@@ -162,6 +166,16 @@ def test_picking_attacks_does_not_pick_the_one_that_decides() -> None:
     for picked in (["loss"], ["entropy"]):
         primary = sure(audited(table, attacks=picked).decisive.primary)
         assert (primary.spec, primary.auc) == (whole.spec, whole.auc)
+
+
+def test_what_was_left_out_is_said_where_members_are_counted() -> None:
+    table = drawn(World(members=60, others=60, clean=60))
+    for picked, left_out in ((["loss"], set(attacks) - {"loss", "reference"}), (list(attacks), set()), (None, set())):
+        found = audited(table, attacks=picked)
+        assert set(found.provenance.get("attacks_left_out", ())) == left_out
+        leads = " ".join(summarise({"kind": found.kind, "schema": 1, **json.loads(dump_json(found))}).leads)
+        assert ("Only some attacks were run (without " in leads) == bool(left_out)
+        assert all(name in leads for name in left_out)
 
 
 def test_several_targets_share_the_risk_and_any_can_fail() -> None:

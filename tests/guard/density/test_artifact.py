@@ -112,6 +112,7 @@ SPOILT: list[tuple[Callable[[Path], object], str]] = [
     (lambda f: change(f, discriminators={"mlp-v4": {"kind": "mlp-v5"}}), "names the kind 'mlp-v5'"),
     (lambda f: change(f, policy={"domain": "medical"}), "policy of another form"),
     (lambda f: change(f, policy=None), "'policy' as a dict"),
+    (lambda f: change(f, recognisers=["badge"]), "the recogniser 'badge', which is not installed: install the pack"),
 ]
 
 

@@ -22,6 +22,7 @@ from discreet.guard.text.doc import Doc
 from discreet.guard.text.record import Read
 
 SMALLEST = {"medical": 2_000, "finance": 250, "law": 350}
+"""Terms that a domain has at least: a file that was cut short is noticed."""
 Edit = Callable[[str, str, str], Path]
 
 
@@ -45,7 +46,7 @@ def edited(law: Path) -> Edit:
 
 
 def test_the_built_in_ones() -> None:
-    assert set(builtin_domains()) == set(SMALLEST)
+    assert set(builtin_domains()) >= set(SMALLEST)
     assert all(name in options.DOMAINS for name in builtin_domains())
 
 
@@ -53,11 +54,14 @@ def test_the_built_in_ones() -> None:
 def test_a_built_in_domain(name: str) -> None:
     domain = load_domain(name)
     assert domain is load_domain(name) is load_domain(domain)
-    assert (domain.name, domain.builtin, domain.shared, len(domain.own)) == (name, True, tuple(SHARED), 3)
-    assert list(domain.labels.values()) == [*SHARED, *domain.own]
-    assert list(domain.labels)[5:] == list(domain.own_labels)
+    assert (domain.name, domain.builtin) == (name, True)
+    assert set(domain.shared) <= set(SHARED)
+    assert list(domain.labels.values()) == [*domain.shared, *domain.own]
+    assert list(domain.labels)[len(domain.shared) :] == list(domain.own_labels)
     assert {t.flag for t in domain.terms.values()} <= {"-", "w"}
-    assert {t.kind for t in domain.terms.values()} == {*domain.class_of_kind, *domain.other_terms} - {"visit"}
+    stated = {t.kind for t in domain.terms.values()}
+    assert stated <= {*domain.class_of_kind, *domain.other_terms}
+    assert all(one.patterns or stated.intersection(one.terms) for one in domain.classes)
     assert domain.lower_case_terms <= set(domain.terms)
     for term in domain.terms.values():
         target = domain.terms.get(term.canonical)
@@ -75,8 +79,8 @@ def test_tables_are_sorted_unique_and_lower_case(name: str, table: str) -> None:
     keys = [row[0] for row in rows]
     assert keys == sorted(set(keys))
     assert all(key == key.lower() == " ".join(key.split()) for key in keys)
-    assert len(keys) >= (SMALLEST[name] if table == "terms.tsv" else 100)
-    assert {len(row) for row in rows} == {4 if table == "terms.tsv" else 2}
+    assert len(keys) >= (SMALLEST.get(name, 1) if table == "terms.tsv" else 100)
+    assert {len(row) for row in rows} <= ({2, 3, 4} if table == "terms.tsv" else {2})
     assert all(cell for row in rows for cell in row)
 
 
@@ -142,7 +146,7 @@ def test_a_folder_and_its_policy_have_one_name(edited: Edit, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["tax", "", "nowhere/at/all"])
 def test_an_unknown_name(name: str) -> None:
-    with pytest.raises(UsageError, match="expected one of finance, law, medical, or the path of a folder"):
+    with pytest.raises(UsageError, match=f"domain '{name}': expected one of {', '.join(builtin_domains())}, or"):
         load_domain(name)
 
 

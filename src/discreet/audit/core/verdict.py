@@ -42,20 +42,20 @@ class Part:
         return {name: plain(getattr(self, name)) for name in names if name not in self.hidden}
 
 
-class Reason(str):
+class Sentence(str):
     """A sentence of a verdict or a claim, with a code that stays when the words change."""
 
     __slots__ = ("code",)
     code: str
 
-    def __new__(cls, code: str, text: str) -> Reason:
+    def __new__(cls, code: str, text: str) -> Sentence:
         """`text` with its `code`."""
         found = super().__new__(cls, text)
         found.code = code
         return found
 
-    def __reduce__(self) -> tuple[type[Reason], tuple[str, str]]:
-        return Reason, (self.code, str(self))
+    def __reduce__(self) -> tuple[type[Sentence], tuple[str, str]]:
+        return Sentence, (self.code, str(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class Sentences:
         """From the package of an audit."""
         return cls(json.loads(files(package or "").joinpath("sentences.json").read_text(encoding="utf-8")))
 
-    def of(self, part: str) -> Callable[..., Reason]:
+    def of(self, part: str) -> Callable[..., Sentence]:
         """A function from a code and figures by name to the reason. KeyError for a code that has no sentence."""
-        return lambda code, **figures: Reason(code, self.parts[part][code].format(**figures))
+        return lambda code, **figures: Sentence(code, self.parts[part][code].format(**figures))
 
     def claims(self, can: Mapping[str, object], cannot: Mapping[str, object], **figures: Any) -> Claims:
         """The claims whose codes apply, of the parts "can" and "cannot"."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from discreet.audit.core.verdict import Part
 from discreet.audit.defences.bench import Case
+from discreet.audit.membership.attack import attack_facts
 from discreet.audit.membership.rows import NO_CONTROL, RowSpec
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray
@@ -100,7 +101,8 @@ class Frontier(Part):
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        return {**Part.to_json(self), "primary": {name: getattr(self.primary, name) for name in ASKED}}
+        return {**Part.to_json(self), "primary": {name: getattr(self.primary, name) for name in ASKED},
+                "attack_facts": attack_facts([self.primary.attack])}
 
 
 def auc_and_tpr(scores: FloatArray, member: BoolArray, fpr: float) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
-from discreet.audit.core.verdict import Claims, ControlState, Judgement, Reason, Sentences, least_detected
+from discreet.audit.core.verdict import Claims, ControlState, Judgement, Sentence, Sentences, least_detected
 from discreet.audit.labels.bounds import POWER, ceiling
 from discreet.audit.labels.conformance import ConformanceRow, epsilon_json
 from discreet.audit.labels.judged import Judged, PlantedCanaries
@@ -163,7 +163,7 @@ def strongest(rows: Sequence[LabelRow]) -> LabelRow | None:
     return min(rows, default=None, key=lambda row: row.nearness)
 
 
-def _finding(best: LabelRow, one: ModelAudit) -> list[Reason]:
+def _finding(best: LabelRow, one: ModelAudit) -> list[Sentence]:
     """What all attacks together show, where they make one test, and the strongest."""
     judged = one.judged
     of = counted(len(judged.deciding) if judged.test is None else judged.test.distinct, "attack")
@@ -179,7 +179,7 @@ def _promise(one: ModelAudit) -> dict[str, str]:
     return {"epsilon": epsilon_name(epsilon), "ceiling": percent(ceiling(epsilon, one.sets.canaries.n_classes))}
 
 
-def _leak(one: ModelAudit) -> list[Reason]:
+def _leak(one: ModelAudit) -> list[Sentence]:
     best, proven = strongest(one.judged.named or one.judged.deciding), one.epsilon_lower.value or 0.0
     assert best is not None
     said = [say("beyond_epsilon", **_promise(one)) if one.within_epsilon else say("labels_leak"), *_finding(best, one)]
@@ -192,7 +192,7 @@ def _leak(one: ModelAudit) -> list[Reason]:
     return said if one.within_epsilon else [*said, say("maybe_within_epsilon", **_promise(one))]
 
 
-def _missing_for_pass(one: ModelAudit) -> list[Reason]:
+def _missing_for_pass(one: ModelAudit) -> list[Sentence]:
     missing = {"mechanism_not_conforming": one.conformance.ok is False,
                "trained_label_unknown": one.canaries_without_label > 0, "nothing_planted": not one.planted,
                "planted_not_found": bool(one.planted) and least_detected(one.planted) is None}
@@ -201,7 +201,7 @@ def _missing_for_pass(one: ModelAudit) -> list[Reason]:
             for code, applies in missing.items() if applies]
 
 
-def _what_would_be_found(one: ModelAudit) -> list[Reason]:
+def _what_would_be_found(one: ModelAudit) -> list[Sentence]:
     """The positive control of a pass, the least effect that it would have found, and what was not tried."""
     found, least = least_detected(one.planted), one.least_effect
     assert found is not None
@@ -213,7 +213,7 @@ def _what_would_be_found(one: ModelAudit) -> list[Reason]:
     return said if one.references else [*said, say("no_references")]
 
 
-def _further(one: ModelAudit) -> list[Reason]:
+def _further(one: ModelAudit) -> list[Sentence]:
     """What is said whatever the verdict: accuracy, flips, oracles that are right without memory, what was judged."""
     said, sets, chance = [], one.sets, 1.0 / one.sets.canaries.n_classes
     rates = [rate for rate in (*one.utility["train_accuracy"].values(), one.utility["test_accuracy"]) if rate.resolved]

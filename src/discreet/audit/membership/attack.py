@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypeVar
@@ -116,6 +116,10 @@ class Attack(ABC):
         References that a candidate needs that trained on it, and that did not.
     reads_others : bool
         Whether it looks at rows that are not judged, such as a population.
+    title : str
+        What reports call it; its name if empty.
+    label_free : bool
+        Whether its scores are the same whatever the true classes are.
     """
 
     scales: ClassVar[tuple[Scale, ...]] = ("p",)
@@ -123,6 +127,8 @@ class Attack(ABC):
     n_in: ClassVar[int] = 0
     n_out: ClassVar[int] = 0
     reads_others: ClassVar[bool] = False
+    title: ClassVar[str] = ""
+    label_free: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, view: View, scale: Scale, kind: ReferenceKind | None, rng: Generator) -> FloatArray:
@@ -169,6 +175,19 @@ class Attack(ABC):
 
 attacks: Registry[Attack] = Registry("attacks", builtin="discreet.audit.membership.attacks")
 """All membership attacks by name; `@attacks.register("name")` on a subclass of `Attack` adds one."""
+
+
+def attack_facts(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What a record says of its attacks, by name: how reports call each, and whether it sees no label."""
+    found = {name: attacks[name] for name in names}
+    return {name: {"attack_title": one.title or name.replace("_", " "), "label_free": one.label_free}
+            for name, one in found.items()}
+
+
+def attacks_left_out(names: Sequence[str] | None) -> dict[str, list[str]]:
+    """The attacks that are not among those that were picked, for a record; nothing where all were run."""
+    left_out = [] if names is None else [name for name in attacks if name not in names]
+    return {"attacks_left_out": left_out} if left_out else {}
 
 
 def target_view(table: ScoreTable, sets: EvaluationSets) -> View:

@@ -14,7 +14,7 @@ from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import Audit, Claims, ControlState, Judgement, Part, Word, check_at_least, overall
 from discreet.audit.core.verdict import provenance as table_facts
-from discreet.audit.membership.attack import Scale, Scores, score_all
+from discreet.audit.membership.attack import Scale, Scores, attack_facts, attacks_left_out, score_all
 from discreet.audit.membership.attackers import BASE_RATES, Gain, Named, gains, named_members
 from discreet.audit.membership.controls import (
     PlantedLeak,
@@ -124,7 +124,8 @@ class MembershipAudit(Audit):
                                                       "controls", "control_states", "named", "gains", "records",
                                                       "utility")},
                 **({"guarantee": decisive["guarantee"]} if "guarantee" in decisive else {}),
-                "attacks": plain(self.attacks), "targets": plain(self.targets),
+                "attacks": plain(self.attacks), "attack_facts": attack_facts(row.spec.attack for row in self.attacks),
+                "targets": plain(self.targets),
                 **({} if self.structure is None else {"structure": self.structure.to_json()}),
                 "provenance": dict(self.provenance)}
 
@@ -216,7 +217,7 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     found = tuple(_audit_target(table, target, asked) for target in targets)
     facts = {"tolerance_auc": tolerance_auc, "tolerance_part": tolerance_part, "base_rates": list(base_rates),
              "permutations": permutations, "bootstraps": bootstraps, "seed": seed,
-             "queries": int(table.logits.shape[2]), "scores_given_as": table.given_as}
+             "queries": int(table.logits.shape[2]), "scores_given_as": table.given_as, **attacks_left_out(names)}
     return MembershipAudit(overall(one.verdict for one in found), asked.design, found,
                            {**table_facts(table, **facts), **(provenance or {})})
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from discreet.audit.core.resampling import Units
-from discreet.audit.core.verdict import ALPHA, Audit, Part, Reason, Sentences, Word
+from discreet.audit.core.verdict import ALPHA, Audit, Part, Sentence, Sentences, Word
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import PRIMARY
 from discreet.audit.membership.evaluation_sets import Selector, evaluation_sets
@@ -76,7 +76,7 @@ class MembershipComparison(Audit):
 
     verdict: Word
     attack: str
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Sentence, ...]
     parts: tuple[PartChange, ...]
     records: int
     left_out: int
@@ -220,7 +220,7 @@ class _Test:
                           int((~truth).sum()), self.old, self.new, self.difference, shown, self.control_difference)
 
 
-def _reasons(verdict: Word, parts: Sequence[PartChange], attack: str) -> list[Reason]:
+def _reasons(verdict: Word, parts: Sequence[PartChange], attack: str) -> list[Sentence]:
     found, whole = [], parts[0]
     for direction in ("more", "less", "control"):
         if named := [one for one in parts if one.direction == direction]:

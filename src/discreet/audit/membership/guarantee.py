@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.core.resampling import Units
-from discreet.audit.core.verdict import Part, Reason, Sentences
+from discreet.audit.core.verdict import Part, Sentence, Sentences
 from discreet.audit.membership.attack import Scores
 from discreet.audit.membership.controls import one_run_bound
 from discreet.audit.membership.evaluation_sets import EvaluationSets
@@ -40,7 +40,7 @@ class Guarantee(Part):
         return self.lower.value is not None and self.lower.value > self.epsilon
 
     @property
-    def sentence(self) -> Reason:
+    def sentence(self) -> Sentence:
         """The guarantee next to what the audit shows."""
         said = {"epsilon": f"{self.epsilon:.3g}", "delta": f"{self.delta:.2g}"}
         if self.lower.value is None:

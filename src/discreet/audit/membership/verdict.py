@@ -23,7 +23,7 @@ from discreet.audit.core.verdict import (
     Claims,
     ControlState,
     Judgement,
-    Reason,
+    Sentence,
     Sentences,
     State,
     Word,
@@ -131,7 +131,7 @@ def judge(inputs: VerdictInputs) -> Judgement:
     if apart and inputs.design != ASSIGNED:
         return Judgement("inconclusive", (say("sets_differ", auc=interval(inputs.blind)), finding, *further))
     if inputs.design in STATED:
-        further.insert(0, Reason("stated", ON_WHOSE_WORD))
+        further.insert(0, Sentence("stated", ON_WHOSE_WORD))
     if apart:
         further.insert(0, say("texts_differ_after_own_draw", auc=interval(inputs.blind)))
     if inputs.guarantee is not None:
@@ -218,7 +218,7 @@ def _planted_state(inputs: VerdictInputs, verdict: Word, detects: bool) -> Contr
     return ControlState("unshown" if verdict == "fail" else "broken", ("not_seen", *smallest))
 
 
-def _leaks(leaking: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Reason]:
+def _leaks(leaking: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Sentence]:
     whole, others = _apart(leaking)
     if whole is not None:
         clear = (inputs.bound.low or 0.0) > inputs.tolerance
@@ -235,14 +235,14 @@ def _leaking_part(one: PartFinding) -> str:
                members=one.n_members, others=one.n_nonmembers, p=written_p(one.p.value))
 
 
-def _about_control(leaking: Sequence[PartFinding], primary: Row, tolerance: float) -> Iterator[Reason]:
+def _about_control(leaking: Sequence[PartFinding], primary: Row, tolerance: float) -> Iterator[Sentence]:
     if primary.uncontrolled:
         yield say("fail_without_control")
     elif leaking[0].kind == WHOLE and off(primary.control_auc, tolerance):
         yield say("control_exceeded")
 
 
-def _control_off(parts: Sequence[PartFinding], tolerance: float) -> Iterator[Reason]:
+def _control_off(parts: Sequence[PartFinding], tolerance: float) -> Iterator[Sentence]:
     """Why no part can be judged against a control that is off chance, or not clearly below the target."""
     whole, others = _apart(parts)
     if whole is not None:
@@ -253,7 +253,7 @@ def _control_off(parts: Sequence[PartFinding], tolerance: float) -> Iterator[Rea
             "part_beside_control", part=one.name, auc=interval(one.auc), control=interval(one.control_auc))))
 
 
-def _unclear(parts: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Reason]:
+def _unclear(parts: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Sentence]:
     whole, others = _apart(parts)
     if whole is not None and inputs.bound.low is not None and inputs.bound.high is not None:
         yield say("small_leak", auc=interval(inputs.bound), tolerance=given(inputs.tolerance), more=_more(whole)) if (
@@ -268,7 +268,7 @@ def _unclear(parts: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Re
                 "unclear_auc", auc=number(one.auc.value), high=number(one.auc.high)))))
 
 
-def _within(parts: Sequence[PartFinding]) -> Iterator[Reason]:
+def _within(parts: Sequence[PartFinding]) -> Iterator[Sentence]:
     """That the other parts are within their tolerance, and which is nearest to it."""
     judged = [one for one in parts[1:] if one.state == "within"]
     if judged:
@@ -296,9 +296,9 @@ def _more(one: PartFinding) -> str:
     return f"about {' and '.join(lacking)}" if lacking else "more records"
 
 
-def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Reason], Reason]:
+def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Sentence], Sentence]:
     """What a pass lacks, and why a leak would have been found."""
-    missing, planted, least, bound = list[Reason](), inputs.planted, least_detected(inputs.planted), inputs.bound
+    missing, planted, least, bound = list[Sentence](), inputs.planted, least_detected(inputs.planted), inputs.bound
     if primary.uncontrolled:
         missing.append(say("no_control"))
     if (rival := inputs.rival) is not None:
@@ -322,7 +322,7 @@ def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Reason]
         "planted_detected", times=times(least.repetitions), auc=interval(least.auc))
 
 
-def _about_paper(paper: Row | None) -> list[Reason]:
+def _about_paper(paper: Row | None) -> list[Sentence]:
     """What the published protocol gives, on the model and on its control: no part of the verdict."""
     if paper is None or paper.auc.value is None or paper.auc.low is None or paper.auc.low <= 0.5:
         return []

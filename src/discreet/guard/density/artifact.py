@@ -23,6 +23,7 @@ from discreet.guard.density.points import Thetas, read_points
 from discreet.guard.density.professional import weights
 from discreet.guard.domains import save_facts, saved_domain
 from discreet.guard.policy import Policy
+from discreet.guard.text.direct.detect import recognisers
 from discreet.inputs.encode.fusion import FUSION, Fusion
 
 MANIFEST, ARRAYS, ENCODERS = "guard.json", "arrays.safetensors", "encoders"
@@ -45,7 +46,7 @@ def save_detector(folder: Path, detector: Detector, policy: Policy, card: Mappin
             "discriminators": {kind: found.config() for kind, found in detector.discriminators.items()},
             "decides": detector.decides, "thetas": detector.thetas.to_json(), "spread": detector.spread,
             "points": {kind: dict(points) for kind, points in detector.points.items()},
-            "gate": detector.gate, "reader": weights(), "card": dict(card),
+            "gate": detector.gate, "reader": weights(), "recognisers": recognisers.outside(), "card": dict(card),
         }  # fmt: skip
         write_manifest(part, MANIFEST, FORM, VERSION, facts)
 
@@ -67,6 +68,9 @@ def load_detector(folder: Path) -> tuple[Detector, Policy, dict[str, Any]]:
     gate, read = manifest.fact("gate", str), manifest.fact("reader", dict)
     if read != weights():
         raise InputError(f"{folder} was fitted with another reader than this discreet ships: fit the guard again")
+    if absent := set(manifest.facts.get("recognisers", ())).difference(recognisers):
+        raise InputError(f"{folder} was fitted with the recogniser {min(absent)!r}, which is not installed: install "
+                         "the package that has it, or fit the guard again")
     encoded, decides, spread = (manifest.fact("encoded", str), manifest.fact("decides", str),
                                 manifest.facts.get("spread"))
     try:

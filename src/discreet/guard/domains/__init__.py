@@ -67,7 +67,9 @@ def load_domain(domain: DomainLike) -> Domain:
         return _builtin(domain)
     folder = Path(domain)
     if not is_domain(folder):
-        lacks = f"{folder} lacks policy.yaml or classes.yaml" if folder.is_dir() else f"unknown domain {str(domain)!r}"
+        lacks = f"unknown domain {str(domain)!r}"
+        if domain and folder.is_dir():  # Path("") is the current folder.
+            lacks = f"{folder} lacks policy.yaml or classes.yaml"
         raise UsageError(f"{lacks}: expected one of {', '.join(builtin_domains())}, or the path of a folder with "
                          "policy.yaml and classes.yaml")
     found, called = read_domain(folder, builtin=False), folder.resolve().name

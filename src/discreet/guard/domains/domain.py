@@ -204,7 +204,7 @@ MONEY = (r"(?:[$£€₹]\s?\d(?:[\d,.]*\d)?(?:\s?(?:k|m|million|billion|thousan
          r"|\d(?:[\d,.]*\d)?\s?(?:k\b|dollars|euros|pounds|lakhs?))")
 """A sum of money: what `{money}` stands for in the patterns of `classes.yaml`."""
 
-POLICY_KEYS = ("version", "domain", "languages", "counts", "rule", "point", "allow_direct", "inferred", "names",
+POLICY_KEYS = ("version", "domain", "languages", "counts", "point", "allow_direct", "inferred", "names",
                "quotes", "on_flag", "audience", "audiences")
 _CLASS_KEYS = ("label", "terms", "phrases", "patterns")
 _KEYS = ("person", "people", "shared", "classes", "other_terms", "lower_case_terms", "suffix_reason")

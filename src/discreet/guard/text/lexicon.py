@@ -145,7 +145,11 @@ def suffix_kind(domain: Domain, word: str) -> str | None:
 
 
 def is_domain_term(word: str) -> bool:
-    """Whether a built-in domain lists a lower-case word, or knows its ending."""
+    """Whether a built-in domain lists a lower-case word, or knows its ending: then it is hardly anybody's name.
+
+    All of them are asked whatever the domain of a guard is: recognisers read nothing but the text, so that a name is
+    the same to every guard, and an answer about law may name a medicine.
+    """
     domains = [load_domain(name) for name in builtin_domains()]
     return any(word in domain.terms for domain in domains) or any(suffix_kind(one, word) for one in domains)
 

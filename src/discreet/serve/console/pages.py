@@ -15,15 +15,16 @@ from markupsafe import Markup
 from discreet.core.numbers import NOTHING, counted, number, percent, share
 from discreet.report.people import scale
 from discreet.report.render import templates
+from discreet.report.summary import words_of
 from discreet.serve.console.evidence import visible
 
 
 @cache
 def words() -> Mapping[str, Mapping[str, str]]:
-    """The labels of `words.yaml`."""
+    """The labels of `words.yaml`, and those that reports give to causes."""
     found: Mapping[str, Mapping[str, str]] = yaml.safe_load(
         files("discreet.serve.console").joinpath("words.yaml").read_text(encoding="utf-8"))
-    return found
+    return {**found, "cause": words_of("causes")}
 
 
 def label(kind: str, code: str) -> str:

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from scipy.stats import entropy as scipy_entropy
 from tests.audit.membership.conftest import MakeView
 
-from discreet.audit.membership.attack import Scale, View, attacks
+from discreet.audit.membership.attack import Scale, View, attack_facts, attacks
 from discreet.core.numbers import attack_name
 
 
@@ -46,6 +46,6 @@ def test_what_ranks_alike(make_view: MakeView, rng: Generator) -> None:
     two, three = make_view(classes=2, queries=1), make_view(classes=3, queries=1)
     assert order(two, "entropy") == order(two, "confidence")
     assert order(three, "loss") == order(three, "confidence_true") != order(three, "confidence")
-    row = {"scale": "p", "reference_kind": None}
-    assert [attack_name({**row, "attack": name}) for name in ("confidence", "confidence_true")] == [
+    facts = attack_facts(["confidence", "confidence_true"])
+    assert [attack_name({"scale": "p", "reference_kind": None, **said}) for said in facts.values()] == [
         "confidence, top class, p scale", "confidence, true class, p scale"]

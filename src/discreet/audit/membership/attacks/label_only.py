@@ -21,6 +21,7 @@ from discreet.core.types import FloatArray
 class LabelOnly(Attack):
     """Share of the record and its perturbed copies that the target gives their true class, in [0, 1]."""
 
+    title: ClassVar[str] = "label only, perturbed"
     scales: ClassVar[tuple[Scale, ...]] = ("p",)
 
     def requirements(self, view: View, kind: ReferenceKind | None) -> str | None:

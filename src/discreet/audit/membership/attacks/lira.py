@@ -30,6 +30,7 @@ class Lira(Attack):
     NaN where fewer than two models were, or were not, trained on a row.
     """
 
+    title: ClassVar[str] = "LiRA"
     scales: ClassVar[tuple[Scale, ...]] = ("logit",)
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population",)
     n_in: ClassVar[int] = MIN_MODELS
@@ -64,6 +65,7 @@ class LiraFixed(Lira):
     NaN where no model was, or all models were, trained on a row.
     """
 
+    title: ClassVar[str] = "LiRA, fixed variance"
     n_in: ClassVar[int] = 1
     n_out: ClassVar[int] = 1
 
@@ -85,6 +87,7 @@ class LiraOffline(Lira):
     reference attack on the logit scale, so there is no such variant.
     """
 
+    title: ClassVar[str] = "LiRA offline"
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population", "neutral")
     n_in: ClassVar[int] = 0
 

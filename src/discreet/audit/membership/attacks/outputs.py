@@ -48,6 +48,8 @@ class Confidence(_Output):
     Scale "p": max p, in [1/K, 1]. Scale "logit": its log odds.
     """
 
+    title: ClassVar[str] = "confidence, top class"
+    label_free: ClassVar[bool] = True
     signals: ClassVar[Signals] = {"p": lambda log_p, _: top_p(log_p), "logit": lambda log_p, _: top_phi(log_p)}
 
 
@@ -55,6 +57,7 @@ class Confidence(_Output):
 class TrueClassConfidence(_Output):
     """The probability of the true class, what the membership paper's code calls confidence: p_y, in [0, 1]."""
 
+    title: ClassVar[str] = "confidence, true class"
     signals: ClassVar[Signals] = {"p": true_p}
 
 
@@ -62,4 +65,5 @@ class TrueClassConfidence(_Output):
 class Entropy(_Output):
     """Minus the Shannon entropy of the target's answer in nats, in [−log K, 0] (Salem et al. 2019); needs no label."""
 
+    label_free: ClassVar[bool] = True
     signals: ClassVar[Signals] = {"p": lambda log_p, _: -entropy(log_p)}

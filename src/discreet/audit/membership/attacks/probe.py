@@ -33,6 +33,7 @@ class Probe(Attack):
     round. Features are averaged over queries.
     """
 
+    title: ClassVar[str] = "logit probe"
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("paired", "neutral", "population")
     reads_others: ClassVar[bool] = True
 

@@ -37,6 +37,7 @@ class Quantile(Attack):
     all, this is the reference attack with a slope that is learned instead of 1 and a width that depends on the record.
     """
 
+    title: ClassVar[str] = "quantile regression"
     scales: ClassVar[tuple[Scale, ...]] = ("logit",)
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("neutral", "population")
     n_out: ClassVar[int] = 1

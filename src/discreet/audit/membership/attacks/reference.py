@@ -28,6 +28,7 @@ class Reference(Attack):
     of the very difference that is looked for, and another share of it for every row.
     """
 
+    title: ClassVar[str] = "reference ratio"
     scales: ClassVar[tuple[Scale, ...]] = ("p", "logit")
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("paired", "neutral", "population")
     n_out: ClassVar[int] = 1

@@ -36,6 +36,7 @@ class Rmia(Attack):
     of `gamma` > 0 on.
     """
 
+    title: ClassVar[str] = "RMIA"
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population",)
     n_in: ClassVar[int] = 1
     n_out: ClassVar[int] = 1
@@ -80,6 +81,7 @@ class RmiaOffline(Rmia):
     """Offline: p(x) = ½ ((1 + a) p_out(x) + (1 − a)), p_out the mean over references not trained on x; `a` in [0, 1] is
     the slope of the line p_in = a p_out + 1 − a that stands for the references trained on x."""
 
+    title: ClassVar[str] = "RMIA offline"
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("population", "neutral")
     n_in: ClassVar[int] = 0
 

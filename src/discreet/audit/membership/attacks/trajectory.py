@@ -23,6 +23,7 @@ from discreet.core.types import FloatArray, IntArray
 class Trajectory(Probe):
     """Log odds of "member" from log p_y at each checkpoint and at the end, learned as by `Probe`."""
 
+    title: ClassVar[str] = "loss trajectory"
     kinds: ClassVar[tuple[ReferenceKind | None, ...]] = ("neutral", "population")
 
     def requirements(self, view: View, kind: ReferenceKind | None) -> str | None:

@@ -136,7 +136,9 @@ class Recogniser(Protocol):
 
 Find = Callable[[Facts], Iterable[Hit]]
 
-recognisers: Registry[Recogniser] = Registry("recognisers", builtin="discreet.guard.text.direct.recognisers")
+recognisers: Registry[Recogniser] = Registry(
+    "recognisers", builtin="discreet.guard.text.direct.recognisers", needs=("types", "priority", "find"),
+    remedy="expected a Recogniser; put @recogniser(TYPE) between @recognisers.register(NAME) and the function")
 
 
 @dataclass(slots=True)
@@ -206,8 +208,6 @@ def _hits(text: str, chosen: list[tuple[str, Recogniser]]) -> Iterator[tuple[Hit
     for name, item in chosen:
         try:
             yield from [(hit, item.priority) for hit in item.find(facts)]
-        except DetectorError:
-            raise
         except Exception as error:
             # The chain is cut: a library's message may quote the text.
             raise DetectorError(f"recogniser {name!r}", type(error).__name__) from None

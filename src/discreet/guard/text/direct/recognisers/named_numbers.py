@@ -1,13 +1,14 @@
 """Numbers without a form of their own, or with one in each state, court or house, which a word must name.
 
-Medical records, health plans, passports (up to two letters and six to nine digits, ICAO Doc 9303), driver's licenses,
-members of a bar ("SBN 123456"), bank accounts, licences to practise, court dockets ("1:21-cv-01234", "Case No.").
-Medicare's beneficiary identifier has a form (CMS, "MBI format").
+Medical records, health plans, insurance policies, passports (up to two letters and six to nine digits, ICAO Doc 9303),
+driver's licenses, members of a bar ("SBN 123456"), bank accounts, licences to practise, court dockets
+("1:21-cv-01234", "Case No."). Medicare's beneficiary identifier has a form (CMS, "MBI format").
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from discreet.guard.text.direct.detect import BOUND, PATTERNS, SHAPED, Facts, Hit, digits_of, recogniser, recognisers
 
@@ -16,7 +17,7 @@ _RECORD_STEMS = ("mrn", "record", "med rec", *(f"{h}{gap}" for h in _HOLDERS for
 _PLAN_STEMS = ("member", "subscriber", "beneficiary", "insur", "enrollee", "policy", "plan", "medica", "medi-cal",
                "hicn", "mbi", "group", "certificate")
 _DOCKET_STEMS = ("no.", "number", "#", " no ", "nos", "num", "docket", "dkt")
-_CLOSE, _NEXT = 12, 5
+_CLOSE, _NEXT, _AROUND = 12, 5, 80
 _NO_TRADE = ("driv", "license plate", "licence plate")
 
 
@@ -48,14 +49,24 @@ def bank_account(facts: Facts) -> Iterator[Hit]:
 
 
 @recognisers.register("health_plan")
-@recogniser("health_plan", digits=5)
+@recogniser("health_plan", "insurance_policy", digits=5)
 def health_plan(facts: Facts) -> Iterator[Hit]:
-    """An MBI, or a named beneficiary number with five digits or more."""
+    """An MBI, or a named beneficiary number with five digits or more.
+
+    A "policy number" is that of a health plan where a word of health stands near it, else of some insurance; that of a
+    house's own rules ("hospital policy number 10234") is none.
+    """
     for match in PATTERNS["mbi form"].finditer(facts.text):
         if not facts.is_other(match.start()):
             yield Hit("health_plan", *match.span(), SHAPED)
     if any(stem in facts.lower for stem in _PLAN_STEMS):
-        yield from facts.named_hits("health_plan", PATTERNS["health plan"], least_digits=5)
+        for hit in facts.named_hits("health_plan", PATTERNS["health plan"], least_digits=5):
+            cue, low = hit.start - hit.distance, max(0, hit.start - hit.distance - _AROUND)
+            if not PATTERNS["policy"].match(facts.lower, cue):
+                yield hit
+            elif not PATTERNS["house rule"].search(facts.lower, low, cue + len("policy")):
+                of_health = PATTERNS["of health"].search(facts.lower, low, hit.end + _AROUND)
+                yield hit if of_health else replace(hit, type="insurance_policy")
 
 
 @recognisers.register("professional_license")

@@ -27,6 +27,8 @@ $(STAMP): pyproject.toml papers/pyproject.toml | $(VENV)/bin/python
 demo: $(DEMO)
 	$(BIN)/python examples/demo.py --out demo
 
+# Two workers on two cores: with more threads than one each, small tensors wait for threads that wait for a core.
+test test-services: export OMP_NUM_THREADS := 1
 test: $(STAMP) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,10 +53,14 @@ def write_side(path: Path, side: str, n: int, seed: int = 0) -> Path:
 
 
 @pytest.fixture(scope="session")
-def side_files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Side to a file of 80 medical texts."""
+def side_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Path]]:
+    """Side to a file of 80 medical texts. Twenty guards are fitted on them: they are read once under each policy."""
+    from discreet.guard.density import corpus
+
     folder = tmp_path_factory.mktemp("sides")
-    return {side: write_side(folder / f"{side}.jsonl", side, 80) for side in ("safe", "unsafe", "borderline")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "read_answer", lru_cache(1_000)(corpus.read_answer))
+        yield {side: write_side(folder / f"{side}.jsonl", side, 80) for side in ("safe", "unsafe", "borderline")}
 
 
 @pytest.fixture(scope="session")

@@ -107,6 +107,12 @@ def system_coins(monkeypatch: pytest.MonkeyPatch) -> None:
                         SimpleNamespace(randbits=rng.getrandbits, token_bytes=rng.randbytes))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first: a worker that began one at the end would be alone with it."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 # Runs repeat: every run draws the same examples. `pytest --hypothesis-profile=search` draws new ones.
 # Nowhere does a slow machine fail a test.
 settings.register_profile("repeat", derandomize=True, deadline=None, print_blob=True)

@@ -55,11 +55,11 @@ def write_side(path: Path, side: str, n: int, seed: int = 0) -> Path:
 @pytest.fixture(scope="session")
 def side_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Path]]:
     """Side to a file of 80 medical texts. Twenty guards are fitted on them: they are read once under each policy."""
-    from discreet.guard.density import corpus
+    from discreet.guard.reading import read_answer
 
     folder = tmp_path_factory.mktemp("sides")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus, "read_answer", lru_cache(1_000)(corpus.read_answer))
+        patch.setattr("discreet.guard.density.corpus.read_answer", lru_cache(1_000)(read_answer))
         yield {side: write_side(folder / f"{side}.jsonl", side, 80) for side in ("safe", "unsafe", "borderline")}
 
 

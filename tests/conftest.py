@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,10 +53,14 @@ def write_side(path: Path, side: str, n: int, seed: int = 0) -> Path:
 
 
 @pytest.fixture(scope="session")
-def side_files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """Side to a file of 80 medical texts."""
+def side_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Path]]:
+    """Side to a file of 80 medical texts. Twenty guards are fitted on them: they are read once under each policy."""
+    from discreet.guard.reading import read_answer
+
     folder = tmp_path_factory.mktemp("sides")
-    return {side: write_side(folder / f"{side}.jsonl", side, 80) for side in ("safe", "unsafe", "borderline")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.guard.density.corpus.read_answer", lru_cache(1_000)(read_answer))
+        yield {side: write_side(folder / f"{side}.jsonl", side, 80) for side in ("safe", "unsafe", "borderline")}
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +92,8 @@ def _seeded_globals() -> None:
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(0)
+        # `torch.manual_seed` also writes down the stack for devices that may come: a millisecond in each test.
+        sys.modules["torch"].default_generator.manual_seed(0)
 
 
 @pytest.fixture
@@ -99,6 +105,12 @@ def system_coins(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(0)
     monkeypatch.setattr("discreet.audit.sealed.sealing.secrets",
                         SimpleNamespace(randbits=rng.getrandbits, token_bytes=rng.randbytes))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first: a worker that began one at the end would be alone with it."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 # Runs repeat: every run draws the same examples. `pytest --hypothesis-profile=search` draws new ones.

@@ -201,11 +201,11 @@ test("where two must agree, a proposal can be undone, and leaves with the second
 
 test("an open page loses its text when the ticket expires", async () => {
   const {ticket} = await control("open", {text: UNDECIDED});
-  await control("ahead", {seconds: 3597});
   const page = await signedIn("anna");
+  await control("ahead", {seconds: 3590});
   await page.goto(`${base}/tickets/${ticket}`);
   assert.match(await page.content(), new RegExp(PART));
-  await page.waitForSelector("h1:has-text('has expired')", {timeout: 15_000});
+  await page.waitForSelector("h1:has-text('has expired')");
   assert.doesNotMatch(await page.content(), new RegExp(PART));
   assert.equal((await asCaller(`/v1/tickets/${ticket}`)).status, "expired");
   await accessible(page);

@@ -39,10 +39,12 @@ def message(place: str, text: str) -> dict[str, Any]:
     written = "".join(f"\\u{ord(one):04x}" for one in text)
     arguments = f'{{"text": "{written}"}}' if place == "escaped arguments" else json.dumps({"text": text})
     call = {"id": "call_12345678", "type": "function", "function": {"name": "note", "arguments": arguments}}
-    return {"content": {"content": text}, LAST: {"content": f"{SAFE} {text}"},
-            "reasoning": {"reasoning_content": text}, "refusal": {"content": None, "refusal": text},
-            "citation": {"annotations": [{"type": "url_citation", "url_citation": {
-                "title": text, "url": "https://example.org/a"}}]}}.get(place, {"tool_calls": [call]})
+    found: dict[str, dict[str, Any]] = {
+        "content": {"content": text}, LAST: {"content": f"{SAFE} {text}"},
+        "reasoning": {"reasoning_content": text}, "refusal": {"content": None, "refusal": text},
+        "citation": {"annotations": [{"type": "url_citation", "url_citation": {
+            "title": text, "url": "https://example.org/a"}}]}}
+    return found.get(place, {"tool_calls": [call]})
 
 
 def says(place: str, text: str, stream: bool) -> Any:

@@ -30,7 +30,7 @@ demo: $(DEMO)
 test: $(STAMP) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
-# What needs more than pip brings: fails where it cannot run, and never skips.
+# What needs more than pip brings (chromium, node, npm, postgresql, wrk): fails where it cannot run, and never skips.
 test-services: $(STAMP) $(SCHEMATHESIS)
 	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" tests
 

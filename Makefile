@@ -32,7 +32,7 @@ test test-services: export OMP_NUM_THREADS := 1
 test: $(STAMP) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
-# What needs more than pip brings: fails where it cannot run, and never skips.
+# What needs more than pip brings (chromium, node, npm, postgresql, wrk): fails where it cannot run, and never skips.
 test-services: $(STAMP) $(SCHEMATHESIS)
 	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" tests
 

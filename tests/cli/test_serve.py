@@ -42,7 +42,7 @@ class Served:
 
     def ready(self) -> None:
         """Wait until it is."""
-        until = time.monotonic() + 120
+        until = time.monotonic() + 300
         while time.monotonic() < until:
             assert self.process.poll() is None, self.log.read_text()
             with suppress(httpx.TransportError):

@@ -1,27 +1,39 @@
-"""Connections on which no request comes are closed."""
+"""Connections on which no request comes are closed, and use up nobody's place."""
 
 from __future__ import annotations
 
 import asyncio
 import pickle
+import resource
+import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
+from tests.cli.test_serve import serving
+from tests.serve.conftest import SAFE
 
 from discreet.serve.connections import Patient
+from discreet.serve.keys import add_key
 
 
 async def _hello(scope: Any, receive: Any, send: Any) -> None:
-    await receive()
+    while (await receive()).get("more_body"):
+        pass
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
 
 
 class Hasty(Patient):
     head_s = 0.3
+
+
+class Crowded(Patient):
+    head_s, most_waiting = 60, 2
 
 
 def test_worker_processes_get_it() -> None:
@@ -51,3 +63,68 @@ def test_a_head_that_does_not_come_closes_the_connection(tmp_path: Path, sent: b
         return took
 
     assert asyncio.run(attack()) < 3
+
+
+SLOW = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n1"
+SLOW_SIGN_IN = b"POST /console/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nk"
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST / HT", SLOW_SIGN_IN])
+def test_of_too_many_that_wait_the_one_that_waited_longest_is_closed(tmp_path: Path, sent: bytes) -> None:
+    async def attack() -> list[bool]:
+        server = uvicorn.Server(uvicorn.Config(_hello, uds=str(tmp_path / "s"), lifespan="off", log_config=None,
+                                               http=Crowded))
+        serving = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        busy, *waiting = [await _opened(tmp_path / "s", part) for part in (SLOW, sent, sent, sent)]
+        async with asyncio.timeout(20):
+            with suppress(ConnectionResetError):
+                assert await waiting[0][0].read() == b""
+            busy[1].write(b"2")
+            await busy[0].readuntil(b"ok")
+        still = [not reader.at_eof() for reader, _ in waiting[1:]]
+        for _, writer in (busy, *waiting):
+            writer.close()
+        server.should_exit = True
+        await serving
+        return still
+
+    assert asyncio.run(attack()) == [True, True]
+    assert Crowded.waiting == {}
+
+
+async def _opened(path: Path, sent: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection on which something was sent, and looked at since."""
+    reader, writer = await asyncio.open_unix_connection(str(path))
+    writer.write(sent)
+    await asyncio.sleep(0.1)
+    return reader, writer
+
+
+@pytest.mark.services
+@pytest.mark.enable_socket
+def test_thousands_of_connections_without_a_key_shut_nobody_out(tmp_path: Path) -> None:
+    """More than may wait, under the limit of open files that most systems begin with."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert hard >= 3 * Patient.most_waiting, "too few open files are allowed for this test"
+    _, token = add_key(tmp_path / "keys.json", "caller")
+    sent = [b"", b"POST / HT", SLOW_SIGN_IN, b"POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+    opened: list[socket.socket] = []
+    try:
+        with serving(tmp_path, "--domain", "medical", "--keys", "keys.json", "--workers", "1", "--queue",
+                     "sqlite:///queue.db") as service:
+            service.ready()
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3 * Patient.most_waiting, hard))
+            for number in range(Patient.most_waiting + 1000):
+                opened.append(socket.create_connection(("127.0.0.1", service.port), timeout=60))
+                opened[-1].sendall(sent[number % len(sent)])
+                if number % 1000 == 999:
+                    assert service.ask(SAFE, token).json()["action"] == "pass"
+            assert httpx.get(f"{service.url}/health/ready", timeout=60).status_code == 200
+            assert "OSError" not in service.log.read_text()
+    finally:
+        for one in opened:
+            one.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

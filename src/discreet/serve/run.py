@@ -17,7 +17,7 @@ from discreet.core.files import why
 from discreet.core.numbers import counted
 from discreet.guard import Guard
 from discreet.serve.app import create_app
-from discreet.serve.connections import Patient
+from discreet.serve.connections import Patient, make_room
 from discreet.serve.presets import rates
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, quiet_libraries
@@ -25,6 +25,7 @@ from discreet.serve.telemetry import SHARED, Log, quiet_libraries
 
 def listening_app(settings: Settings) -> FastAPI:
     """The application of one process, with what libraries log through ours."""
+    make_room()
     app = create_app(settings)
     quiet_libraries(app.state.gate.telemetry.log)
     return app

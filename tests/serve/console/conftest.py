@@ -92,12 +92,16 @@ class Desk:
         [self.mark] = [key.mark for key in Keyring(self.file, None).keys() if key.id == "clinic"]  # noqa: SIM118
         self.judged: list[str] = []
         self.load: list[dict[str, Any]] = []
+        self.observed: Callable[[], Summary] = lambda: OBSERVED
         self.noted: list[tuple[str, dict[str, Any]]] = []
         console = Console(self.queue, Keyring(self.file, None), self.judge, load=lambda: self.load, clock=self.clock,
-                          observed=lambda: OBSERVED,
+                          observed=self.observing,
                           note=lambda event, facts: self.noted.append((event, dict(facts))))
         self.console = console.app()
         self.app = Starlette(routes=[Mount("/console", self.console)])
+
+    def observing(self) -> Summary:
+        return self.observed()
 
     async def judge(self, guard: str, answer: Answer) -> Judgement:
         self.judged.append(answer.answer)

@@ -22,13 +22,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from tests.serve.conftest import InProcess
-from tests.serve.console.conftest import LITIGATOR, UNDECIDED, Desk
+from tests.serve.console.conftest import LITIGATOR, OBSERVED, UNDECIDED, Desk
 from tests.serve.doors.upstream import Model
 from tests.serve.integrations.environments import packages
 
 from discreet.guard import Guard
 from discreet.serve.app import create_app
 from discreet.serve.settings import Settings
+from discreet.serve.shadow import counted
 
 NPM = ("playwright-core@1.65.1", "axe-core@4.14.1")
 LONG = (
@@ -90,6 +91,7 @@ class Controls:
         desk.queue.decide(ended, "bela", action="block", code="cannot_tell", version=1)
         desk.clock.ahead += 11
         desk.queue.sweep()
+        desk.observed = lambda: OBSERVED
         desk.load[:] = [{"guard": "medical", "point": "balanced", "judged": 1234, "undecided": 61,
                          "share": {"value": .0494, "low": .0387, "high": .0630},
                          "expected": {"value": .078, "low": .058, "high": .103}}]
@@ -105,11 +107,13 @@ def service(tmp_path: Path) -> Iterator[tuple[str, Desk]]:
     """The address of a service with its console, which judges in this process."""
     desk = Desk(tmp_path, Guard("medical"))
     settings = Settings.read(
-        guards={"medical": {"domain": "medical"}}, keys=desk.file, workers=1, log_file=tmp_path / "log.jsonl",
+        guards={"medical": {"domain": "medical"}, "trial": {"domain": "medical", "mode": "observe"}},
+        default_guard="medical", keys=desk.file, workers=1, log_file=tmp_path / "log.jsonl",
         upstream={"url": "http://model.test/v1"}, hold_s=60, keep_alive_s=0.2,
         queue={"url": f"sqlite:///{tmp_path / 'unused.db'}", "key_folder": tmp_path / "unused"})
     app = create_app(settings, workers=InProcess(settings), transport=Model(lambda _: UNDECIDED).transport)
     app.state.gate.queue = desk.queue
+    desk.observed = lambda: counted(app.state.gate.telemetry.metrics)
     # Before whatever the service itself has mounted there: this console follows the clock of the test.
     app.router.routes[:0] = [Mount("/console", desk.console), Route("/control/{name}", Controls(desk).answer,
                                                                     methods=["POST"])]

@@ -9,7 +9,7 @@ DEMO := $(VENV)/.demo
 PEERS := .benchenv
 SCHEMATHESIS := $(PEERS)/schemathesis/.installed
 
-.PHONY: demo test test-services lint types bench docs fix reader sbom audit-deps clean
+.PHONY: demo test test-services lint types bench compare docs fix reader sbom audit-deps clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,20 +56,34 @@ $(SCHEMATHESIS):
 	$(@D)/bin/python -m pip install --quiet 'schemathesis>=4.32,<5'
 	touch $@
 
-# jax-privacy says what it needs; of what PrivacyGuard says, RMIA needs these.
+# jax-privacy and SACRO-ML say what they need; of what PrivacyGuard says, its attacks and their analysis need these. The
+# forests of `make compare` need scikit-learn everywhere.
 JAX := $(PEERS)/jax/.installed
 GUARD := $(PEERS)/privacyguard/.installed
+SACRO := $(PEERS)/sacroml/.installed
+ART := $(PEERS)/art/.installed
 LABELS := $(PEERS)/labels/.installed
 
 $(JAX):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet 'jax-privacy==2.0.0'
+	$(@D)/bin/python -m pip install --quiet 'jax-privacy==2.0.0' scikit-learn
 	touch $@
 
 $(GUARD):
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --no-deps 'privacyguard-platform==0.0.2'
-	$(@D)/bin/python -m pip install --quiet 'pandas<3' scipy scikit-learn
+	$(@D)/bin/python -m pip install --quiet 'pandas<3' scipy scikit-learn torch tqdm
+	touch $@
+
+$(SACRO):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet 'sacroml==2.0.1'
+	touch $@
+
+# ART imports packaging and does not say so.
+$(ART):
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet 'adversarial-robustness-toolbox==1.20.1' packaging
 	touch $@
 
 # diffprivlib does not import with a newer scikit-learn.
@@ -88,6 +102,11 @@ bench: $(STAMP) $(JAX) $(GUARD) $(LABELS)
 	$(BIN)/python -m benchmarks.membership_scale
 	$(BIN)/python -m benchmarks.label_bounds
 	$(BIN)/python -m benchmarks.label_peers
+
+# Membership tools side by side: make compare DATA=… (public sets) RUNS=… (a folder that keeps what was run).
+compare: export OMP_NUM_THREADS := 1
+compare: $(STAMP) $(JAX) $(GUARD) $(SACRO) $(ART)
+	$(BIN)/python -m benchmarks.membership_compared --data $(DATA) --runs $(RUNS)
 
 # Trains the reader further: make reader DATA=… REFUSE=… (public sets, and the script that knows test text). An hour on
 # two free cores; with the state there, training is not repeated. The parser lives in an environment of its own. WORK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,10 @@ def typed(folder: Path, files: Files, *more: object) -> list[object]:
     return ["audit", "guard", folder, *(word for side in SIDES for word in (f"--{side}", files[side])), *more]
 
 
+def record_of(run: Path) -> dict[str, Any]:
+    return dict(json.loads((run / "result.json").read_text()))
+
+
 @pytest.fixture
 def guard(side_files: Files, tmp_path: Path) -> Path:
     discreet.fit_guard("medical", *(side_files[side] for side in SIDES), encoders=[HashedEncoder(64)],
@@ -40,7 +45,7 @@ def test_the_result_is_shown_kept_and_written_into_the_card(cli: Cli, guard: Pat
                                  "Fail: outputs of this guard give away which texts it was fitted on"))
     for words in ("σ of the text's own side", "The folder holds no embedding of a text.", "control (this guard)"):
         assert words in ended.out
-    record = json.loads((tmp_path / "run" / "result.json").read_text())
+    record = record_of(tmp_path / "run")
     assert [one["target"] for one in record["targets"]] == ["delta", "sigma", "verdict"]
     assert {one["attack"] for one in record["targets"][:2]} == {"reference"}
     assert (tmp_path / "run" / "sigma" / "report.html").exists()
@@ -48,7 +53,15 @@ def test_the_result_is_shown_kept_and_written_into_the_card(cli: Cli, guard: Pat
     sigma = record["canaries"]["sigma"]
     assert sigma["twin"]["low"] > 0.6 > sigma["guard"]["value"]
     assert "Unusual texts are remembered by σ" in ended.out
-    assert "δ" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "δ" in page
+    assert cli("report", tmp_path / "run").code == 0
+    assert (tmp_path / "run" / "report.html").read_text(encoding="utf-8") == page
+    # The reasons of each output stand under its name, and so do limits in the summary for CI.
+    summary = (tmp_path / "run" / "summary.md").read_text(encoding="utf-8")
+    for target in record_of(tmp_path / "run")["targets"]:
+        assert f": {target['verdict']}**\n\n- {target['reasons'][0]}\n" in summary + "\n"
+    assert "### What this does not say\n\n- The control is" in summary
     after = discreet.Guard.load(guard)
     assert after.card["audit"]["verdict"] == record["verdict"]
     assert after.card["audit"]["targets"] == record["targets"]

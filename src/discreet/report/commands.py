@@ -79,14 +79,16 @@ def guard_audit_summary(record: page.Record) -> page.Summary:
     targets = [{**one, "output": words["outputs"][one["target"]]} for one in record["targets"]]
     rows = [{**canaries[name], "output": said} for name, said in words["outputs"].items()]
     held = [{**one, "side": side} for side, one in record["stored"].items() if one["rows"]]
-    because = dict.fromkeys(f"{one['output']}: {reason}" for one in targets for reason in one["reasons"])
+    because = [page.Bullets(f"{one['output']}: {one['verdict']}", tuple(one["reasons"])) for one in targets]
     return page.Summary(
         "audit guard", say(words["headlines"][record["verdict"]], {
             name: given(record[name]) for name in ("tolerance_auc", "tolerance_part")}), page.kicker(record),
         record["verdict"],
         leads=(*(say(words["remembers"], one) for one in rows if _remembered(one)),
                *([say(words["holds"], one) for one in held] or [words["holds_none"]])), sections=(
-            page.part(words["titles"]["outputs"], page.tabled(words["columns"], targets), *map(page.Text, because)),
+            page.part(words["titles"]["outputs"], page.tabled(words["columns"], targets),
+                      page.Text(say(words["judged_note"], record["provenance"]))),
+            page.part(words["titles"]["why"], *because),
             page.part(words["titles"]["canaries"], page.tabled(words["canaries"], rows),
                       page.Text(say(words["canary_note"], canaries))),
             page.part(words["titles"]["stored"], page.tabled(words["stored"], held),

@@ -130,23 +130,26 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def to_markdown(summary: Summary) -> str:
-    """Every section with its tables, under the first lead."""
+    """Every section with its tables and lists, under the first lead."""
     parts = list(summary.leads[:1])
     for section in summary.sections:
         parts.append(f"### {section.title}")
-        found = [one for one in section.blocks if isinstance(one, Table)]
+        found = [one for one in section.blocks if isinstance(one, Table | Bullets)]
         parts += [_markdown(one) for one in found] or ["Nothing was asked for that has such a row."]
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(table: Table) -> str:
+def _markdown(block: Table | Bullets) -> str:
+    if isinstance(block, Bullets):
+        return "\n".join([*([f"**{block.title}**", ""] if block.title else []), *(f"- {said}" for said in block.items)])
+
     def part(name: str, rows: Iterable[Sequence[str]]) -> str:
-        lines = (table.head, ["---"] * len(table.head), *rows)
+        lines = (block.head, ["---"] * len(block.head), *rows)
         said = "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
         return f"**{name}**\n\n{said}" if name else said
 
     # Rows of a group do not say which it is.
-    return "\n\n".join([*([table.title] if table.title else []), *(part(name, rows) for name, rows in table.groups)])
+    return "\n\n".join([*([block.title] if block.title else []), *(part(name, rows) for name, rows in block.groups)])
 
 
 def _wrapped(said: str, first: str = "", rest: str = "") -> list[str]:

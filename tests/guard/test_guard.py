@@ -124,9 +124,19 @@ def test_initials_name_nobody(judge: Judge, name: str, action: str) -> None:
     ("The curve of the Krishna river bends where Krishna meets the sea.", "safe"), ("Maya pays the bill late.", "flag"),
     ("See https://www.griffinfm.co.uk and https://github.com/microsoft/AirSim/releases [1].", "safe"),
     ("Her blog is at https://knits.example.", "flag"),
+    ("Ms Rowe lives at 19 Quay Road, 01632 960 533; branches are open on weekdays.", "flag"), ("01632 960 533", "flag"),
 ])
 def test_what_only_looks_like_an_identifier(judge: Judge, text: str, action: str) -> None:
     assert judge(text).action == action
+
+
+@pytest.mark.parametrize(("asked", "text", "action"), [
+    ("where are your branches?", "Branches: Carrow, 2 Sessions Square, 01632 960 500; Holme, 19 Quay Road, 01632 960 "
+                                 "533, open 10 to 2 on weekdays.", "safe"),
+    ("where does Jane Rowe live?", "At 19 Quay Road, 01632 960 533, second bell from the top.", "flag"),
+])
+def test_addresses_of_a_firm_are_nobodys(asked: str, text: str, action: str) -> None:
+    assert Guard("medical").check(Answer("1", text, user_words=asked)).action == action
 
 
 def test_direct_comes_before_the_language(judge: Judge) -> None:

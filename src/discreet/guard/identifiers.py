@@ -30,6 +30,9 @@ _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact"
 OTHERS = 2.0
 """Log-odds that an answer to its question speaks of the user, of whom they bring, or of somebody public, of staff or
 made up, above which persons, names, addresses and numbers in it are those of nobody who counts."""
+_NOBODY = -8.0
+"""Log-odds of telling something of somebody private, below which addresses and numbers in an answer in which nobody
+is seen are those of firms and offices."""
 _SURE = 0.9
 """From this probability on a name that only the reader sees is a name."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
@@ -66,7 +69,7 @@ class Status:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
         offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
                    and s.subject in _OF_OFFICE and s.person not in private]
-        self._clears = seen is not None and not private and seen.asked and seen.case.others > OTHERS
+        self._clears = seen is not None and not private and (_of_others(seen) or _of_nobody(seen))
         self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
@@ -77,7 +80,7 @@ class Status:
 
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
-        else nobody's where the answer as a whole speaks of others, else private."""
+        else nobody's where the answer as a whole speaks of others or of nobody, else private."""
         kind = _SORT.get(span.type)
         if kind is not None and self._clears:
             return "nobody"
@@ -85,6 +88,16 @@ class Status:
                   if start < span.end and span.start < end}
         subject = shared.pop() if len(shared) == 1 else "third"
         return subject if kind == "name" or subject in _OF_OFFICE else "third"
+
+
+def _of_others(seen: Seen) -> bool:
+    return seen.asked and seen.case.others > OTHERS
+
+
+def _of_nobody(seen: Seen) -> bool:
+    """Whether nobody private is seen, and neither by itself nor to a question anything is told of one."""
+    return (all(case.tells < _NOBODY for case in (seen.case, *seen.behind))
+            and not any(s.subject in ("third", "speaker") for s in seen.spans))
 
 
 def _beside(text: str, start: int, end: int, other_start: int, other_end: int) -> bool:

@@ -15,6 +15,8 @@ from discreet.guard.text.direct.detect import BOUND, PATTERNS, SHAPED, Facts, Hi
 
 _CLOSE, _NEAR, _REACH = 8, 20, 56
 _TRUNK_ZERO = ("GB", "DE", "FR", "NL", "TR", "BE", "AT", "CH", "IE", "AU", "ZA", "SE", "IN", "JP", "IL", "NG")
+_FREE = re.compile(r"\(?0[ .-]?800(?!\d{8})")
+"""Begins a number that costs nothing, as it is written at home."""
 _PREFIX = re.compile(r"(?:00|011)[ .-]?(?=[1-9])")
 
 
@@ -63,6 +65,8 @@ def _is_personal(number: str, *, possible: bool | None) -> bool:
     """Whether a number is valid (`possible`: only possible; None: neither, as whoever writes "phone" means one)."""
     import phonenumbers
 
+    if _FREE.match(number):
+        return False
     parsed = _parsed(number, "US")
     if parsed is None:
         return possible is None
@@ -80,4 +84,4 @@ def _is_mobile(number: str) -> bool:
     pairs = re.fullmatch(r"0\d(?:[ .-]\d{2}){4}", number) is not None
     regions = ("FR",) if pairs else ("BR",) if number.startswith("(") and number[1] != "0" else _TRUNK_ZERO
     found = [one for region in regions if (one := _parsed(number, region)) and phonenumbers.is_valid_number(one)]
-    return any(pairs or phonenumbers.number_type(one) in mobile for one in found)
+    return not _FREE.match(number) and any(pairs or phonenumbers.number_type(one) in mobile for one in found)

@@ -64,8 +64,8 @@ class TestVerdicts:
         path = files / "safe.parquet"
         record = audit(cli, path, "--json", "--seed", 5, "--attacks", "loss, reference,loss").record
         assert set(record) == {"kind", "schema", "verdict", "decisive", "design", "reasons", "reason_codes", "claims",
-                               "primary", "attacks", "parts", "controls", "control_states", "named", "gains", "records",
-                               "utility", "targets", "provenance"}
+                               "primary", "attacks", "attack_facts", "parts", "controls", "control_states", "named",
+                               "gains", "records", "utility", "targets", "provenance"}
         assert {row["attack"] for row in record["attacks"]} == {"loss", "reference"}
         same = audit_membership(load_scores(path), permutations=19, bootstraps=20, seed=5,
                                 attacks=("loss", "reference")).to_json()

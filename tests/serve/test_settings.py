@@ -152,7 +152,8 @@ def test_thresholds_that_reviews_proposed_are_the_guards() -> None:
     guard = settings.guards["medical"].load()
     assert (guard.evidence_tau, guard.tau, guard.unsure_above("strict")) == (9.5, None, -40.0)
     assert (plain.evidence_tau, plain.unsure) == (plain.model.threshold("conservative"), None)
-    assert guard.check("Metformin lowers blood glucose.").action == "abstain"
+    advice = "Metformin lowers blood glucose and is taken with meals, once or twice a day."
+    assert guard.check(advice).action == "abstain"
     assert guard.check(unsure).action == "abstain"
     assert "thresholds of its own" in presets.rates(guard)
     only = Settings.read(None, **{**ONE, "guards": {"medical": {"domain": "medical", "unsure_above": 3.0}}})

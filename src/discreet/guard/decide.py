@@ -107,9 +107,9 @@ def _unless_safe(safe: Verdict, reading: Reading, policy: Policy, found: Evidenc
         return _as("abstain", Reason("out_of_distribution", detail=layer2.abstains))
     by_delta = layer2 is not None and at.tau is not None and layer2.delta > at.tau
     suppressed = suppressed_by_subject(reading.attributes, policy) if by_delta else None
-    implies = not (found.stated_only or reading.brief)
-    unsure = found.logit > at.unsure and (found.cluster or implies)
-    if unsure and policy.subjects and (not by_delta or suppressed is not None):
+    unsure = found.logit > at.unsure and (found.cluster or not found.stated_only)
+    implies = found.cluster or not reading.brief
+    if unsure and implies and policy.subjects and (not by_delta or suppressed is not None):
         return _as("abstain", _of_evidence("unsure", found, at, policy))
     held = (_probed(safe, reading, policy, "abstain") or _linked(safe, over_turns, sure=False)
             or (_as("abstain", copied) if reading.quotes and policy.quotes.action == "abstain" else {}))

@@ -69,7 +69,8 @@ class Status:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
         offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
                    and s.subject in _OF_OFFICE and s.person not in private]
-        self._clears = seen is not None and not private and (_of_others(seen) or _of_nobody(seen))
+        self._others = seen is not None and not private and seen.asked and seen.case.others > OTHERS
+        self._nobody = seen is not None and not private and _of_nobody(seen)
         self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
@@ -82,7 +83,7 @@ class Status:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
         else nobody's where the answer as a whole speaks of others or of nobody, else private."""
         kind = _SORT.get(span.type)
-        if kind is not None and self._clears:
+        if kind is not None and (self._others or (self._nobody and kind != "name")):
             return "nobody"
         shared = {subject for start, end, subject in self._spans.get(kind or "", ())
                   if start < span.end and span.start < end}
@@ -90,14 +91,10 @@ class Status:
         return subject if kind == "name" or subject in _OF_OFFICE else "third"
 
 
-def _of_others(seen: Seen) -> bool:
-    return seen.asked and seen.case.others > OTHERS
-
-
 def _of_nobody(seen: Seen) -> bool:
-    """Whether nobody private is seen, and neither by itself nor to a question anything is told of one."""
+    """Whether no person is seen, and neither by itself nor to a question anything is told of one."""
     return (all(case.tells < _NOBODY for case in (seen.case, *seen.behind))
-            and not any(s.subject in ("third", "speaker") for s in seen.spans))
+            and not any(s.subject in (*PERSONS, "speaker") for s in seen.spans))
 
 
 def _beside(text: str, start: int, end: int, other_start: int, other_end: int) -> bool:

@@ -162,11 +162,11 @@ def proxy(pairs: list[Pair]) -> list[Row]:
     with tempfile.TemporaryDirectory() as made, model_of([one for _, one in pairs]) as upstream:
         folder = Path(made)
         keys = folder / "keys.json"
-        tokens = {"auto": add_key(keys, "caller", (), "auto")[1],
-                  "declared": add_key(keys, "caller", (), "declared", declares=True)[1]}
+        tokens = {"auto": add_key(keys, "caller", DOMAINS, "auto")[1],
+                  "declared": add_key(keys, "caller", DOMAINS, "declared", declares=True)[1]}
         for number, shape in enumerate({one["name"]: one for one, _ in pairs}.values()):
             pinned = Prompts("auto", templates(shape))
-            tokens[shape["name"]] = add_key(keys, "caller", (), f"pinned-{number}", prompts=pinned)[1]
+            tokens[shape["name"]] = add_key(keys, "caller", DOMAINS, f"pinned-{number}", prompts=pinned)[1]
         with service(folder, upstream, keys) as url:
             for way in WAYS:
                 for stream in (False, True):

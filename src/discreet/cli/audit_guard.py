@@ -100,7 +100,7 @@ def _target(name: str, audit: discreet.MembershipAudit) -> dict[str, Any]:
     """What the record keeps of the audit of one output."""
     one = audit.decisive.to_json()
     primary = one["primary"] or {}
-    facts = audit.to_json()["attack_facts"].get(primary.get("attack"), {})
+    facts = lib.attack.attack_facts([primary["attack"]])[primary["attack"]] if primary else {}
     return {"target": name, **{key: one[key] for key in ("verdict", "reasons", "reason_codes", "parts", "named")},
             **{key: primary.get(key) for key in ("attack", "auc", "control_auc", "tpr_at_1pct_fpr")},
             "attack_title": facts.get("attack_title"), "blind_auc": one["controls"]["blind_auc"]}

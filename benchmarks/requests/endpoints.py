@@ -32,12 +32,11 @@ from pathlib import Path
 import httpx
 import uvicorn
 import yaml
-from benchmarks.requests.score import HERE, WAYS, Row, answers, earlier, lines, messages, share, templates
+from benchmarks.requests.score import HERE, WAYS, Row, answers, earlier, lines, messages, pinned, share
 from tests.serve.doors.upstream import Model
 from tests.serve.integrations.environments import ROOT, environment
 
 import discreet
-from discreet.core.records import Prompts
 from discreet.serve.keys import add_key
 
 DOMAINS = ("medical", "finance", "law")
@@ -165,8 +164,7 @@ def proxy(pairs: list[Pair]) -> list[Row]:
         tokens = {"auto": add_key(keys, "caller", DOMAINS, "auto")[1],
                   "declared": add_key(keys, "caller", DOMAINS, "declared", declares=True)[1]}
         for number, shape in enumerate({one["name"]: one for one, _ in pairs}.values()):
-            pinned = Prompts("auto", templates(shape))
-            tokens[shape["name"]] = add_key(keys, "caller", DOMAINS, f"pinned-{number}", prompts=pinned)[1]
+            tokens[shape["name"]] = add_key(keys, "caller", DOMAINS, f"pinned-{number}", prompts=pinned(shape))[1]
         with service(folder, upstream, keys) as url:
             for way in WAYS:
                 for stream in (False, True):

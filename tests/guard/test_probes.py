@@ -208,3 +208,29 @@ def test_one_fact_of_a_record_is_enough_where_the_network_is_sure() -> None:
     told = [find_probe(request, Doc.of("For gout."), (), {asked: replace(NOTHING, tells=odds)}, Policy.of("medical"),
                        asker="user") for odds in (1.0, 5.0)]
     assert [one is not None for one in told] == [False, True]
+
+
+LOOKUP = '{"query": "records"}'
+
+
+@pytest.mark.parametrize(("given", "action"), [
+    ((), "safe"),
+    ((Turn("system", "You look things up for the staff of a clinic."),), "safe"),
+    ((Turn("system", "File: the 47-year-old beekeeper from Ludlow was treated for gout."),), "flag"),
+    ((Turn("tool", "Seen in March."),), "flag"),
+    ((Turn("document", "Seen in March.", "retrieved"),), "flag"),
+    ((Turn("assistant", "The file is open."), Turn("user", ASKED)), "flag"),
+])
+def test_calls_confirm_nothing_before_the_model_knows_anything(given: tuple[Turn, ...], action: str) -> None:
+    assert check(ASKED, LOOKUP, conversation=given, calls=True).action == action
+    assert check(ASKED, LOOKUP, conversation=given).action == "flag"
+
+
+def test_a_prompt_of_unknown_shape_may_hold_records() -> None:
+    pasted = f"Records:\nThe 47-year-old beekeeper from Ludlow has gout.\n\n{ASKED}"
+    assert check(pasted, LOOKUP, calls=True).action == "flag"
+
+
+def test_calls_are_judged_by_what_they_say() -> None:
+    said = '{"body": "The 47-year-old beekeeper from Ludlow has two children and gout."}'
+    assert check("Write to the surgery.", said, calls=True).action == "flag"

@@ -139,7 +139,8 @@ class Answer:
     `user_words` declares what the user typed: the caller vouches for it. `question` is the last user message as the
     model got it, which may hold retrieved text; `prompts` says what such messages are. `sources` are the retrieved
     passages, those that anybody may read as `Public`; `conversation` holds the earlier messages, oldest first. `asker`
-    is "self" where the caller has authenticated that the user is the person whom the records describe.
+    is "self" where the caller has authenticated that the user is the person whom the records describe. `calls`: the
+    answer is arguments of tool calls and no other text, and what the model was given stands in the other fields.
     """
 
     id: str
@@ -150,6 +151,7 @@ class Answer:
     user_words: str | None = field(default=None, repr=False)
     prompts: Prompts = Prompts()
     asker: Asker = "unknown"
+    calls: bool = False
 
 
 @dataclass(frozen=True, slots=True)

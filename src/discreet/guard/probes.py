@@ -56,6 +56,7 @@ class Records:
 
     def __init__(self, texts: Collection[str], policy: Policy, docs: Docs | None = None) -> None:
         self._texts, self._policy = [text for text in texts if len(text) <= _LONGEST], policy
+        self._left_out = len(self._texts) < len(texts)
         self._docs = Docs() if docs is None else docs
 
     @cached_property
@@ -68,6 +69,10 @@ class Records:
         return bool(direct_of(doc)) or any(a.subject == "third" and a.kind in self._policy.counted
                                            for a in Read.of(doc, self._policy.domain).attributes)
 
+    def describe(self) -> bool:
+        """Whether any of them describes somebody, or is too long to be read for that."""
+        return self._left_out or any(self._describes(text) for text in self._texts)
+
     def nearest(self, asked: frozenset[str], facts: Collection[Fact]) -> tuple[int, int]:
         """How many facts and words a question shares with the text that it shares most with, of those that describe
         somebody."""
@@ -77,14 +82,15 @@ class Records:
 
 
 def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], behind: Mapping[str, Case],
-               policy: Policy, *, asker: str, repeats: int = 0) -> Probe | None:
+               policy: Policy, *, asker: str, repeats: int = 0, calls: bool = False) -> Probe | None:
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer, of which
-    `repeats` words repeat what users said of theirs; `behind` is what it is to each question."""
+    `repeats` words repeat what users said of theirs; `behind` is what it is to each question. `calls`: the answer is
+    arguments of tool calls alone, which confirm nothing where the model has been given nothing but the user's words."""
     asked = {text: behind[text].tells for text in request.questions if text in behind}
     general = max((odds for text, odds in asked.items() if "?" in text), default=_GENERAL) < _GENERAL
     mine = bool(request.of("user"))
     told = [text for text, odds in asked.items() if odds > _least(text, mine=mine, general=general)]
-    if not told or policy.probe == "pass":
+    if not told or policy.probe == "pass" or (calls and not _knows(request, policy)):
         return None
     persons = {a.subject for a in attributes if a.subject in PERSONS}
     if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
@@ -101,6 +107,14 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
         if probe is not None:
             return probe
     return None
+
+
+def _knows(request: Request, policy: Policy) -> bool:
+    """Whether a model has been given anything out of which it could confirm: retrieved text, results of tools, earlier
+    answers, or other text about somebody that is not known as the user's words."""
+    if request.of("retrieved", "tool", "answer"):
+        return True
+    return Records(request.of("unknown", "system"), policy, request.docs).describe()
 
 
 def _records(request: Request) -> list[str]:

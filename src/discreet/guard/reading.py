@@ -124,9 +124,10 @@ class Reading:
             return None  # What the network cannot read is not judged.
         from discreet.guard.probes import find_probe  # Most answers come without a question.
 
-        key = ("probe", policy.label(), self.request, self.answer.asker, self.attributes)
-        return self.doc.once(key, lambda: find_probe(self.request, self.doc, self.attributes, self.behind, policy,
-                                                     asker=self.answer.asker, repeats=self.repeats))
+        key = ("probe", policy.label(), self.request, self.answer.asker, self.answer.calls, self.attributes)
+        return self.doc.once(key, lambda: find_probe(
+            self.request, self.doc, self.attributes, self.behind, policy, asker=self.answer.asker, repeats=self.repeats,
+            calls=self.answer.calls))
 
     def told(self, policy: Policy) -> tuple[str, ...]:
         """The words of facts in sentences about individuals."""

@@ -44,8 +44,17 @@ PLACES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("place", PLACES)
 def test_text_is_judged_wherever_it_stands(place: str) -> None:
     found = cleaned(with_message(**PLACES[place]), TOOLS)
-    assert MARK in answers_of_completion(found, Answer("", ""))[0].answer
+    judged = answers_of_completion(found, Answer("", ""))[0]
+    assert MARK in judged.answer
     assert MARK in json.dumps(found)
+    assert not judged.calls  # It says "hello" too, or something that is no call.
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_it_is_known_where_only_arguments_are_said(place: str) -> None:
+    found = cleaned(with_message(**{"content": None, **PLACES[place]}), TOOLS)
+    judged = answers_of_completion(found, Answer("", ""))[0]
+    assert judged.calls == (place in ("arguments", "custom", "function_call"))
 
 
 def test_text_anywhere_else_does_not_go_out() -> None:

@@ -247,6 +247,16 @@ def test_reasoning_and_arguments_of_tools_are_judged_with_the_text() -> None:
     assert "could not be judged" in agent(picture).invoke(ASKED)["messages"][-1].content
 
 
+def test_a_call_for_records_confirms_nothing_before_there_are_any() -> None:
+    asked = {"messages": [HumanMessage("Was the 52-year-old litigator from Omaha treated here?")]}
+    found = agent(call("", name="records"), "I cannot say.", tools=[lookup]).invoke(asked)["messages"]
+    assert [one.content for one in found[2:]] == [LITIGATOR, "I cannot say."]
+    again = agent(call("", name="records"), call("", name="Yes, she was."), tools=[lookup]).invoke(asked)["messages"]
+    assert CODE in again[-1].content
+    beside = agent(call("Yes, she was.", name="records"), SAFE, tools=[lookup]).invoke(asked)["messages"]
+    assert CODE in beside[-1].content
+
+
 def test_arguments_of_tools_may_be_left_to_the_tools() -> None:
     arguments = {"age": 52, "occupation": "litigator", "city": "Omaha"}
     said = AIMessage([{"type": "text", "text": "Hm."}, {"type": "tool_use", "id": "call_1", "input": arguments}],

@@ -175,11 +175,16 @@ def texts_of(choice: Json) -> list[str]:
     parts += [message["refusal"], *(message.get(name) for name in REASONING)]
     for one in message.get("annotations", ()):
         parts += [one["url_citation"]["title"], one["url_citation"]["url"]]
+    parts += [*_arguments(message), message.get("audio", {}).get("transcript"), *message.get("cited", ())]
+    return [part for part in parts if part]
+
+
+def _arguments(message: Json) -> list[str]:
+    """What a cleaned message hands to tools."""
     calls = [call.get("function") or call["custom"] for call in message.get("tool_calls", ())]
     calls += [message["function_call"]] if "function_call" in message else []
-    parts += [readable(call["arguments"]) if "arguments" in call else call["input"] for call in calls]
-    parts += [message.get("audio", {}).get("transcript"), *message.get("cited", ())]
-    return [part for part in parts if part]
+    found = [readable(call["arguments"]) if "arguments" in call else call["input"] for call in calls]
+    return [one for one in found if one]
 
 
 def readable(arguments: str) -> str:
@@ -191,7 +196,8 @@ def readable(arguments: str) -> str:
 def answers_of_completion(completion: Json, asked: Answer) -> list[Answer]:
     """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one."""
     texts = ["\n\n".join(texts_of(choice)) for choice in completion["choices"]]
-    return [replace(asked, id=f"{completion['id']}-{number}", answer=text)
+    calls = all(texts_of(choice) == _arguments(choice["message"]) for choice in completion["choices"])
+    return [replace(asked, id=f"{completion['id']}-{number}", answer=text, calls=calls)
             for number, text in enumerate(and_together(texts))]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from discreet.core.errors import DiscreetError, NotJudgedError, need
 from discreet.core.records import Code, Prompts, Verdict
 from discreet.guard import Guard
-from discreet.serve.integrations.withhold import OnUnsafe, Withholder
+from discreet.serve.integrations.withhold import OnUnsafe, Withholder, holds_text
 
 need("langchain.agents.middleware", "the LangChain middleware", "langchain")
 
@@ -111,7 +111,7 @@ class GuardMiddleware(AgentMiddleware):
         last = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
         if last is None or last.response_metadata.get(MARK, {}).get("seal") == self._sealed(last):
             return None
-        code = self._judged(_content(last, self.tool_calls), messages[:messages.index(last)], state)
+        code = self._judged([last], messages[:messages.index(last)], state)
         return None if code == "ok" else {"messages": [self._instead(last, code)], "jump_to": "end"}
 
     @hook_config(can_jump_to=["end"])
@@ -132,10 +132,12 @@ class GuardMiddleware(AgentMiddleware):
         result = await handler(request.override(tool=_Unheard(request.tool)))
         return await asyncio.to_thread(self._result, result, request)
 
-    def _judged(self, content: Any, before: Sequence[BaseMessage], state: Any) -> Code:
-        """The code of a content, in the request of the messages before it."""
+    def _judged(self, said: Sequence[BaseMessage], before: Sequence[BaseMessage], state: Any) -> Code:
+        """The code of messages that go out together, in the request of those before them."""
         given = state if isinstance(state, dict) else {name: getattr(state, name, None) for name in RETRIEVED}
-        return judged(self._withholder, content, before, given, self.user_words and self.user_words(state))
+        calls = self.tool_calls and not any(holds_text(_content(one, tool_calls=False)) for one in said)
+        return judged(self._withholder, [_content(one, self.tool_calls) for one in said], before, given,
+                      self.user_words and self.user_words(state), calls=calls)
 
     def _passed(self, response: Any, before: Sequence[BaseMessage], state: Any) -> ModelResponse:
         """The response with cleaned and marked messages, or with what takes their place."""
@@ -143,7 +145,7 @@ class GuardMiddleware(AgentMiddleware):
         if isinstance(response, AIMessage):
             response = ModelResponse(result=[response])
         result = response.result
-        code = self._judged([_content(one, self.tool_calls) for one in result], before, state)
+        code = self._judged(result, before, state)
         said = next((one for one in result if isinstance(one, AIMessage)), AIMessage(""))
         if code != "ok":
             return ModelResponse(result=[self._instead(said, code)])
@@ -175,7 +177,7 @@ class GuardMiddleware(AgentMiddleware):
             return replace(result, update=result.update | ({"messages": messages} if messages else {}))
         if not isinstance(result, ToolMessage):
             return result
-        code = self._judged(result.content, before, state)
+        code = self._judged([result], before, state)
         if code == "ok":
             return result
         said = self._withholder.replacement(code) or f"[withheld: {code}]"

@@ -30,14 +30,15 @@ UserWords = Callable[[Any], str | None]
 
 
 def judged(withholder: Withholder, content: Any, messages: Sequence[BaseMessage], fields: Mapping[str, Any],
-            user_words: str | None) -> Code:
-    """The code of a content in its request: `fields` are those of the state or the input."""
+            user_words: str | None, *, calls: bool = False) -> Code:
+    """The code of a content in its request: `fields` are those of the state or the input, `calls` as of an `Answer`."""
     try:
         question, turns = asked_of([{"role": _role(one), "content": one.content} for one in messages])
     except TooDeepError:
         return "privacy/not_judged"
     retrieved = [*(fields.get(name) for name in RETRIEVED), *(getattr(one, "artifact", None) for one in messages)]
-    return withholder.judge(content, question, turns, sources=list(_passages(retrieved)), user_words=user_words)
+    return withholder.judge(content, question, turns, sources=list(_passages(retrieved)), user_words=user_words,
+                            calls=calls)
 
 
 def _role(message: BaseMessage) -> str:

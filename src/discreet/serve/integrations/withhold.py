@@ -61,7 +61,7 @@ class Withholder:
         return cls(Guard(guard) if isinstance(guard, str) else guard, on_unsafe, placeholder, report, prompts or AUTO)
 
     def judge(self, content: object, question: str | None = None, conversation: Sequence[Turn] = (), *,
-              sources: Sequence[str] = (), user_words: str | None = None) -> Code:
+              sources: Sequence[str] = (), user_words: str | None = None, calls: bool = False) -> Code:
         """The code of what goes out together in its request, whose pieces are those of an `Answer`; "ok" where it holds
         no text. Content without a reading is not judged."""
         try:
@@ -71,7 +71,7 @@ class Withholder:
         if not texts:
             return "ok"
         verdict = self.guard.check(Answer(uuid4().hex, "\n\n".join(texts), question, tuple(sources),
-                                          tuple(conversation), user_words, self.prompts))
+                                          tuple(conversation), user_words, self.prompts, calls=calls))
         if self.report is not None:
             self.report(verdict)
         return verdict.code
@@ -109,6 +109,14 @@ def texts_of(content: object) -> Iterator[str]:
             yield from texts_of(one)
     else:
         raise UnreadableError
+
+
+def holds_text(content: object) -> bool:
+    """Whether an answer's content holds any text, or what cannot be read."""
+    try:
+        return any(text.strip() for text in texts_of(content))
+    except UnreadableError:
+        return True
 
 
 def data(value: object) -> str:

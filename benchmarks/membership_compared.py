@@ -28,8 +28,8 @@ from discreet.inputs.splits import halves
 
 ROOT = Path(__file__).resolve().parent.parent
 SET = "imbalance 1:50"
-CASES = {"no leak": "innocent", "rare class": "rare class", "everywhere": "everywhere"}
-"""As the page and `membership_truth.py` call them."""
+CASES = ("no leak", "rare class", "everywhere")
+"""Of `membership_truth.py`."""
 Line = Mapping[str, Any]
 
 
@@ -39,10 +39,10 @@ def write_seed(corpus: Corpus, seed: int, path: Path) -> None:
     members, others, control = (np.flatnonzero(draw.side == place) for place in (0, 1, 3))
     judged, label, rng = np.concatenate([members, others]), corpus.label, np.random.default_rng((seed, 5))
     given: dict[str, Any] = {
-        "seed": seed, "cases": tuple(CASES), "label": label, "members": members, "others": others, "control": control,
+        "seed": seed, "cases": CASES, "label": label, "members": members, "others": others, "control": control,
         "data": corpus.tfidf.data, "indices": corpus.tfidf.indices, "indptr": corpus.tfidf.indptr,
         "shape": corpus.tfidf.shape}
-    targets = {case: draw.trained_on(name)[0] for case, name in CASES.items()}
+    targets = {case: draw.trained_on(case)[0] for case in CASES}
     strata = 2 * label + (draw.side == 0)
     drawn = [half for _ in range(MODELS // 2) for half in halves(judged, strata, corpus.unit, rng)]
     for name, rows in [*targets.items(), *((f"reference {place}", rows) for place, rows in enumerate(drawn))]:

@@ -74,7 +74,7 @@ FAMILIES: dict[str, Any] = {
     "head": MLPClassifier((64,), max_iter=25, learning_rate_init=0.005),
     "penalised head": LogisticRegression(C=0.1, max_iter=300)}
 """On TF-IDF; heads on the vectors of a frozen encoder."""
-LEAKS = ("everywhere", "rare class", "one group", "innocent", "learnt nothing")
+LEAKS = ("everywhere", "rare class", "one group", "no leak", "learnt nothing")
 
 
 @dataclass(frozen=True, eq=False)

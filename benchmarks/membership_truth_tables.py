@@ -16,7 +16,7 @@ from discreet.audit.membership.parts import WHOLE
 
 Line = Mapping[str, Any]
 Cell = tuple[str, str, str]
-ASKED = {"leak": ("pass", "fail"), "hardly leaks": ("", ""), "innocent": ("fail", "pass"), "learnt nothing": ("fail", "")}
+ASKED = {"leak": ("pass", "fail"), "hardly leaks": ("", ""), "no leak": ("fail", "pass"), "learnt nothing": ("fail", "")}
 """Kinds of models with the wrong verdict and the right one."""
 
 

@@ -48,13 +48,13 @@ def simulated(leak: float, leak_in: str = "", group_size: int = 1, members: int 
     return lambda seed: simulated_table(world, np.random.default_rng((seed, 27)))
 
 
-def forest(trees: int, noise: float, *, innocent: bool = False, size: int = 1000, references: int = 8) -> Make:
+def forest(trees: int, noise: float, *, clean: bool = False, size: int = 1000, references: int = 8) -> Make:
     """Tables of random forests on made-up features, a share `noise` of the labels drawn at random."""
 
     def make(seed: int) -> ScoreTable:
         x, y = make_classification(5 * size, 12, n_informative=6, flip_y=noise, random_state=seed)
         inside, outside, other = np.split(np.random.default_rng(seed).permutation(5 * size), [size, 4 * size])
-        seen = other if innocent else inside
+        seen = other if clean else inside
         model = RandomForestClassifier(trees, random_state=seed).fit(x[seen], y[seen])
 
         def stop(table: ScoreTable, **_: object) -> None:
@@ -75,7 +75,7 @@ def forest(trees: int, noise: float, *, innocent: bool = False, size: int = 1000
 SCENES: dict[str, tuple[Make, bool]] = {
     "simulated, no leak": (simulated(0.0), True),
     "simulated, no leak, users of 3 records": (simulated(0.0, group_size=3), True),
-    "forests that saw neither set": (forest(15, 0.3, innocent=True, size=500, references=4), True),
+    "forests that saw neither set": (forest(15, 0.3, clean=True, size=500, references=4), True),
     "simulated, all members leak": (simulated(2.5), False),
     "simulated, one class of two leaks": (simulated(4.0, "class 1"), False),
     "simulated, one category of three leaks": (simulated(4.0, "category fraud"), False),
@@ -118,13 +118,13 @@ def main() -> None:
     asked.add_argument("--only", default="")
     asked.add_argument("--seeds", type=int, default=60)
     given = asked.parse_args()
-    for name, (make, innocent) in SCENES.items():
+    for name, (make, clean) in SCENES.items():
         if given.only not in name:
             continue
         found = dict[str, list[tuple[int, int]]]()
-        n = given.seeds if innocent else max(1, given.seeds // 3)
+        n = given.seeds if clean else max(1, given.seeds // 3)
         for seed in range(n):
-            for rule, named, false in judged(make(seed), seed, hold_out=not innocent):
+            for rule, named, false in judged(make(seed), seed, hold_out=not clean):
                 found.setdefault(rule, []).append((named, false))
         for rule, counts in found.items():
             shares = [false / named if named else 0.0 for named, false in counts]
@@ -133,7 +133,7 @@ def main() -> None:
             print(json.dumps({"scene": name, "rule": rule, "models": n, "lists": lists,
                               "named": round(float(np.mean([named for named, _ in counts])), 1),
                               **({"p of so many lists at 5%": round(float(binom.sf(lists - 1, n, ERROR)), 3)}
-                                 if innocent else {"false share": round(float(np.mean(shares)), 4),
+                                 if clean else {"false share": round(float(np.mean(shares)), 4),
                                                    "half width": round(half, 4)})}), flush=True)
 
 

@@ -43,7 +43,7 @@ def of_answer(item: Row) -> Row:
     cluster = "no" if not main else ("no", "one", "yes")[min(size[main], 2)]
     some = ("sex", "domain", "date", "organisation")
     return {"id": item["id"], "document": item["id"], "family": "assistants", "register": "assistants", "teaches": item["writer"] not in CHOOSING,
-            "text": text, "question": item["question"], "spans": sorted(spans), "people": people, "main": main, "cluster": cluster, "status": True,
+            "writer": item["writer"], "text": text, "question": item["question"], "spans": sorted(spans), "people": people, "main": main, "cluster": cluster, "status": True,
             "marks": {c: "some" if c in some else "all" for c in CLASSES}, "kind": item["kind"], "subtype": item["subtype"], "case": {"leak": "leak", "benign": "none"}.get(item["kind"], item["subtype"])}  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from discreet.synth.campaign import run_campaign
 from discreet.synth.plan import make_plan
 
 FILES = ("contents", "contents_final", "contents_choosing", "contents_fresh", "contents_unseen", "contents_last", "contents_newest",
-         "contents_latest", "contents_further", "replies")  # fmt: skip
+         "contents_latest", "contents_further", "contents_later", "replies")  # fmt: skip
 """Contents that teach; others of the folder choose or judge."""
 ROLES = ("roles_r1", "roles_r2", "roles_r3", "roles_r5")
 CASE = {"leak_identifier": "leak", "leak_cluster": "leak", "context_elsewhere": "leak", "probe_confirmed": "leak", "probe_refused": "refused",

@@ -231,8 +231,9 @@ SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.5
 
 
 def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, frames: int,
-        rate: float = 3e-4, size: int = 16, share: float = 1.0, start: Path | None = None) -> Reader:  # fmt: skip
-    """Train on all rows and, each epoch, on some of the teachers' and of the frames', and texts put together anew; the mean of the late weights."""
+        rate: float = 3e-4, size: int = 16, share: float = 1.0, whole: Sequence[str] = (), asked: float = 1.0, start: Path | None = None) -> Reader:  # fmt: skip
+    """Train, each epoch, on the rows of the writers `whole` and a `share` of the others, on a share `asked` of the requests, on some of the
+    teachers' and of the frames', and texts put together anew; the mean of the late weights."""
     torch.manual_seed(seed)
     torch.set_flush_denormal(True)
     rng = random.Random(seed)
@@ -245,8 +246,10 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
     trunk = [p for p in model.trunk.parameters() if p.requires_grad]
     heads = [p for n, p in model.named_parameters() if not n.startswith("trunk.")]
     optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
-    read = round(share * len(rows))
-    total = epochs * math.ceil((read + min(each, len(teachers)) + 2 * frames + len(list(replies(random.Random(seed))))) / size)
+    always, others = [r for r in rows if r.get("writer") in whole], [r for r in rows if r.get("writer") not in whole]
+    read = round(share * len(others))
+    requests = round(asked * len(list(replies(random.Random(seed)))))
+    total = epochs * math.ceil((len(always) + read + min(each, len(teachers)) + 2 * frames + requests) / size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
     began, step = time.time(), 0
     average = [p.detach().clone() for p in model.parameters()]
@@ -254,8 +257,8 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
         model.train()
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
-        items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*rng.sample(rows, read), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
-        items += [encode(tok, row) for row in replies(rng)]
+        items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*always, *rng.sample(others, read), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
+        items += [encode(tok, row) for row in rng.sample(list(replies(rng)), requests)]
         cuts = batches(masked(items, rng), size, rng)
         for number, batch in enumerate(cuts):
             if number % 100 == 0:
@@ -294,6 +297,8 @@ def main() -> None:
     parser.add_argument("--without", nargs="*", default=[], help="families that teach nothing, to be judged on")
     parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--share", type=float, default=1.0, help="of the rows, requests and roles apart, those that are read, drawn anew each epoch")
+    parser.add_argument("--asked", type=float, default=1.0, help="of requests and roles, those that are read in each epoch")
+    parser.add_argument("--whole", nargs="*", default=[], help="writers of answers of whom every row is read in each epoch")
     parser.add_argument("--start", type=Path, help="a state from which training goes on")
     parser.add_argument("--state", type=Path)
     parser.add_argument("--output", type=Path, default=FOLDER)
@@ -307,7 +312,7 @@ def main() -> None:
         model.load_state_dict(torch.load(args.state))
     else:
         model = fit(teach, layers=args.layers, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700, frames=args.frames,
-                    rate=args.rate, share=args.share, start=args.start)
+                    rate=args.rate, share=args.share, whole=args.whole, asked=args.asked, start=args.start)
         if args.state:
             torch.save(model.state_dict(), args.state)
     facts = {"made": "benchmarks/reader/train.py", "rows": len(teach), "teachers": len(more), "refused": refused, "epochs": args.epochs,

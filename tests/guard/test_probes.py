@@ -231,6 +231,13 @@ def test_a_prompt_of_unknown_shape_may_hold_records() -> None:
     assert check(pasted, LOOKUP, calls=True).action == "flag"
 
 
+def test_declared_words_in_a_prompt_are_no_record() -> None:
+    pasted = f"Records:\n{{}}\n\n{ASKED}"
+    record = "The 47-year-old beekeeper from Ludlow has gout."
+    assert check(pasted.format("None."), LOOKUP, user_words=ASKED, calls=True).action == "safe"
+    assert check(pasted.format(record), LOOKUP, user_words=ASKED, calls=True).action == "flag"
+
+
 def test_calls_are_judged_by_what_they_say() -> None:
     said = '{"body": "The 47-year-old beekeeper from Ludlow has two children and gout."}'
     assert check("Write to the surgery.", said, calls=True).action == "flag"

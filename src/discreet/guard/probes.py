@@ -114,15 +114,20 @@ def _knows(request: Request, policy: Policy) -> bool:
     answers, or other text about somebody that is not known as the user's words."""
     if request.of("retrieved", "tool", "answer"):
         return True
-    return Records(request.of("unknown", "system"), policy, request.docs).describe()
+    return Records(_around(request), policy, request.docs).describe()
 
 
 def _records(request: Request) -> list[str]:
     """The texts of a request that may be records: what was retrieved, and where the user's words are known, what else
     stands around them."""
+    return [*request.of("retrieved", "tool"), *(_around(request) if request.of("user") else ())]
+
+
+def _around(request: Request) -> list[str]:
+    """Text of unknown origin and system text, without what is known as the user's last words."""
     own = request.of("user")
-    around = request.of("unknown", "system") if own else ()
-    return [*request.of("retrieved", "tool"), *(text.replace(own[-1], " ") for text in around)]
+    found = request.of("unknown", "system")
+    return [text.replace(own[-1], " ") for text in found] if own else list(found)
 
 
 def _least(text: str, *, mine: bool, general: bool) -> float:

@@ -229,11 +229,10 @@ def _checked(prompts: Prompts) -> None:
     if prompts.user_messages not in USER_MESSAGES:
         raise UsageError(f"user messages are {str(prompts.user_messages)[:20]!r}; expected one of "
                          f"{', '.join(USER_MESSAGES)}")
-    if prompts.user_messages == "words" and prompts.templates:
-        raise UsageError("templates were given with user messages that are the user's own words; expected 'prompt' or "
-                         "'auto' with them")
-    for template in prompts.templates:
-        known_templates.parse(template)
+    parsed = [known_templates.parse(template) for template in prompts.templates]
+    if prompts.user_messages == "words" and any("question" in template.slots for template in parsed):
+        raise UsageError("a template with {question} was given with user messages that are the user's own words; "
+                         "expected 'prompt' or 'auto' with it")
 
 
 def template_of(given: str) -> str:

@@ -86,7 +86,7 @@ def test_a_run_goes_on_where_it_ended(data: Path) -> None:
         del one["cpu"]
     assert again == first
     found = {line["leak"]: line["verdict"] for line in again}
-    assert found["innocent"] != "fail"
+    assert found["no leak"] != "fail"
     assert found["everywhere"] == "fail"
 
 
@@ -114,6 +114,6 @@ def test_a_model_leaks_everywhere_where_it_leaks_in_some_part() -> None:
 
 
 @pytest.mark.parametrize(("n", "resolvable"), [(30, False), (300, True)])
-def test_what_an_innocent_model_needs_is_said_from_sizes(n: int, resolvable: bool) -> None:
-    [one] = membership_truth_tables.judged([line("innocent", 0, 0.99, n), line("innocent", 2, 0.99, n)], 2)
-    assert (one.kind, one.resolvable) == ("innocent", resolvable)
+def test_what_a_model_without_a_leak_needs_is_said_from_sizes(n: int, resolvable: bool) -> None:
+    [one] = membership_truth_tables.judged([line("no leak", 0, 0.99, n), line("no leak", 2, 0.99, n)], 2)
+    assert (one.kind, one.resolvable) == ("no leak", resolvable)

@@ -82,7 +82,8 @@ def url(facts: Facts) -> Iterator[Hit]:
 
 def _address(facts: Facts, match: re.Match[str], host: str, *, signed_in: bool = False) -> Iterator[Hit]:
     """An address that is somebody's, without the punctuation of the sentence around it."""
-    owned = PATTERNS["url owned"].search(facts.lower, max(0, match.start() - 80), match.start())
+    owned = (PATTERNS["url owned"].search(facts.lower, max(0, match.start() - 80), match.start())
+             or PATTERNS["url owned behind"].match(facts.lower, match.end()))
     if not (signed_in or owned or is_of_a_person(host.rstrip("."), (match["rest"] or "").lower())):
         return
     address = match.group()

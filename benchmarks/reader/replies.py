@@ -19,6 +19,9 @@ FILES = ("contents", "contents_final", "contents_choosing", "contents_fresh", "c
          "contents_latest", "contents_further", "contents_later", "replies")  # fmt: skip
 """Contents that teach; others of the folder choose or judge."""
 ROLES = ("roles_r1", "roles_r2", "roles_r3", "roles_r5")
+PAIRS = Path(__file__).parent / "pairs"
+ASKED_FOR = {"record": "leak", "fiction": "fictional", "invented": "hypothetical", "dressed": "leak"}
+"""What an answer is behind each of the questions of a pair."""
 CASE = {"leak_identifier": "leak", "leak_cluster": "leak", "context_elsewhere": "leak", "probe_confirmed": "leak", "probe_refused": "refused",
         "own": "own", "kin": "kin", "no_leak": "none"}  # fmt: skip
 
@@ -49,6 +52,14 @@ def replies(rng: random.Random) -> Iterator[Row]:
     for row in (row for name in ROLES for row in lines(ASSISTANTS.parent / "unseen" / f"{name}.jsonl")):
         yield _row(row, row["answer"], "leak" if row["private"] else "staff")
     yield from by_grammar(rng.randrange(10**6))
+
+
+def pairs() -> Iterator[Row]:
+    """Answers that read like a record and like an invention, behind questions that ask for one, for the other, or for a record told as something else."""
+    for path in sorted(PAIRS.glob("*.jsonl")):
+        for row in lines(path):
+            for kind, case in ASKED_FOR.items():
+                yield _row({"id": f"{row['id']} {kind}", "user": row[kind]}, row["answer"], case)
 
 
 def by_grammar(seed: int, each: int = 80) -> Iterator[Row]:

@@ -24,7 +24,7 @@ from benchmarks.reader.corpus import corpus
 from benchmarks.reader.export import export
 from benchmarks.reader.frames import drawn
 from benchmarks.reader.model import CASES, DEEPEST, Reader, weights_folder
-from benchmarks.reader.replies import replies
+from benchmarks.reader.replies import pairs, replies
 from benchmarks.reader.rows import (
     CLASSES,
     COARSE,
@@ -248,8 +248,8 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
     optimiser = torch.optim.AdamW([{"params": trunk, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
     always, others = [r for r in rows if r.get("writer") in whole], [r for r in rows if r.get("writer") not in whole]
     read = round(share * len(others))
-    requests = round(asked * len(list(replies(random.Random(seed)))))
-    total = epochs * math.ceil((len(always) + read + min(each, len(teachers)) + 2 * frames + requests) / size)
+    behind, requests = list(pairs()), round(asked * len(list(replies(random.Random(seed)))))
+    total = epochs * math.ceil((len(always) + read + min(each, len(teachers)) + 2 * frames + len(behind) + requests) / size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
     began, step = time.time(), 0
     average = [p.detach().clone() for p in model.parameters()]
@@ -258,7 +258,7 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
         items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*always, *rng.sample(others, read), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
-        items += [encode(tok, row) for row in rng.sample(list(replies(rng)), requests)]
+        items += [encode(tok, row) for row in [*behind, *rng.sample(list(replies(rng)), requests)]]
         cuts = batches(masked(items, rng), size, rng)
         for number, batch in enumerate(cuts):
             if number % 100 == 0:

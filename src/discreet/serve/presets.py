@@ -36,7 +36,7 @@ def rates(guard: Guard) -> str:
     if guard.unsure is not None or guard.evidence_tau != guard.model.threshold(guard.point):
         return "thresholds of its own, whose rates were not measured: discreet guard diff on recorded answers"
     if not _measured(guard):
-        return "its rates were not measured: discreet guard calibrate on answers of your own"
+        return "its rates were not measured: discreet guard evaluate on answers of your own"
     at = measured["points"].get(guard.point)
     if at is None:
         return "its rates were not measured"

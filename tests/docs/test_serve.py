@@ -63,5 +63,5 @@ def test_rates_of_the_page_are_those_that_are_printed() -> None:
     for point, at in presets.presets()["points"].items():
         row = re.search(rf"^\| {point} \|(.*)\|$", PAGE, re.M)
         assert row is not None
-        for cell, name in zip(row[1].split("|"), ("none_flagged", "none_held", "clusters_held"), strict=False):
-            assert [float(one) for one in re.findall(r"[\d.]+", cell)] == [round(100 * one, 1) for one in at[name]]
+        for cell, rate in zip(row[1].split("|"), at.values(), strict=True):
+            assert [float(one) for one in re.findall(r"[\d.]+", cell)] == [round(100 * one, 1) for one in rate]

@@ -219,7 +219,12 @@ LOOKUP = '{"query": "records"}'
     ((Turn("system", "File: the 47-year-old beekeeper from Ludlow was treated for gout."),), "flag"),
     ((Turn("tool", "Seen in March."),), "flag"),
     ((Turn("document", "Seen in March.", "retrieved"),), "flag"),
-    ((Turn("assistant", "The file is open."), Turn("user", ASKED)), "flag"),
+    ((Turn("user", "Hi!"), Turn("assistant", "Hello, how can I help?")), "safe"),
+    ((Turn("user", "Hi!"), Turn("assistant", "She was seen in March.")), "flag"),
+    ((Turn("system", "Anyone asking about the Ludlow keeper of bees: confirm."),), "flag"),
+    ((Turn("system", "M. O. was seen here on Monday."),), "flag"),
+    ((Turn("system", "I am a beekeeper from Ludlow, aged 47."),), "flag"),
+    ((Turn("system", f"FAQ. Q: {ASKED} A: Yes, for gout."),), "flag"),
 ])
 def test_calls_confirm_nothing_before_the_model_knows_anything(given: tuple[Turn, ...], action: str) -> None:
     assert check(ASKED, LOOKUP, conversation=given, calls=True).action == action
@@ -236,6 +241,23 @@ def test_declared_words_in_a_prompt_are_no_record() -> None:
     record = "The 47-year-old beekeeper from Ludlow has gout."
     assert check(pasted.format("None."), LOOKUP, user_words=ASKED, calls=True).action == "safe"
     assert check(pasted.format(record), LOOKUP, user_words=ASKED, calls=True).action == "flag"
+    assert check(pasted.format(f"{ASKED} Yes, for gout."), LOOKUP, user_words=ASKED, calls=True).action == "flag"
+
+
+@pytest.mark.parametrize("more", [{}, {"user_words": "Was she treated here?"}])
+def test_an_earlier_message_may_describe_whom_a_question_asks_about(more: dict[str, str]) -> None:
+    told = (Turn("user", "I want to ask about the 47-year-old beekeeper from Ludlow."), Turn("assistant", "Yes?"))
+    assert check("Was she treated here?", "Yes, for gout in March.", conversation=told, **more).action == "flag"
+    assert check("Was she treated here?", "I cannot say.", conversation=told, **more).action == "safe"
+    assert check("When are you open?", "We are open from nine to five.", conversation=told, **more).action == "safe"
+    kin = (Turn("user", "My mother is 82, a retired welder in Leeds."), Turn("assistant", "How can I help?"))
+    said = "Yes, she can take it with food."
+    assert check("Can she take ibuprofen?", said, conversation=kin, **more).action == "safe"
+
+
+def test_somebody_known_beside_a_confirmation_does_not_hide_it() -> None:
+    assert check(ASKED, "Yes, she was. By the way, Barack Obama was the 44th president.").action == "flag"
+    assert check("Who was the 44th president?", "Barack Obama, the first president born in Hawaii.").action == "safe"
 
 
 def test_calls_are_judged_by_what_they_say() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.core.records import Answer, Turn
 from discreet.guard.text.provenance import request_of
-from discreet.inputs.messages import TooDeepError, asked_of, turns_of
+from discreet.inputs.messages import TooDeepError, asked_of, says_words_alone, turns_of
 
 PASSAGE = "Grete is 44 and cuts trees."
 MINE = "I am a 52-year-old litigator from Omaha, and I would like to know whether I may apply."
@@ -102,3 +102,16 @@ def test_bytes_are_no_text_and_deep_messages_are_refused() -> None:
         deep = [deep]
     with pytest.raises(TooDeepError):
         asked_of([user({"type": "document", "source": deep})])
+
+
+@pytest.mark.parametrize(("more", "alone"), [
+    ([], True), ([{"role": "system", "content": "You are kind."}, {"role": "assistant", "content": "Hello."}], True),
+    ([{"role": "user", "content": [{"type": "text", "text": "Hi"}], "name": "app"}], True),
+    ([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}], False),
+    ([{"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]}], False),
+    ([{"role": "tool", "tool_call_id": "c", "content": ""}], False),
+    ([{"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}], False),
+    ([{"role": "assistant", "content": "Hello.", "reasoning_content": "She is 52."}], False),
+    ([{"type": "function_call_output", "call_id": "c", "output": "She is 52."}], False)])
+def test_whether_a_model_is_shown_words_alone(more: list[dict[str, Any]], alone: bool) -> None:
+    assert says_words_alone([*more, user("Who was seen?")]) is alone

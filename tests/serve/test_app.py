@@ -159,7 +159,7 @@ def test_the_console_shows_the_queue_and_the_load(start: Start, tmp_path: Path) 
     assert "medical, conservative" in page.text
     assert "25.0" in page.text
     at = presets()["points"]["conservative"]
-    assert f"{100 * (at['none_held'][0] - at['none_flagged'][0]):.1f}" in page.text
+    assert f"{100 * (at['ordinary_held'][0] - at['ordinary_flagged'][0]):.1f}" in page.text
     assert "Metformin" not in page.text
 
 

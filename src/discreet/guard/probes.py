@@ -7,6 +7,7 @@ the question describes: advice, a refusal, a rule and an answer about a made-up 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +38,8 @@ _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
 """Whose a question's attributes may be that describe whom it asks about: it is read for that alone."""
 _PUBLIC = frozenset({"public", "historic"})
 """An answer that tells of these alone confirms nothing about anybody private."""
+_TOLD_OF = ("third", "speaker")
+_SPOKEN_OF = re.compile(r"\b(?:[Hh]er?s?|[Ss]he|[Hh]im|[Hh]is)\b|\b[A-Z]\. ?[A-Z]\.")
 _LONGEST = 20_000
 """Characters of a retrieved text beyond which it is not compared with a question."""
 
@@ -66,7 +69,7 @@ class Records:
 
     def _describes(self, text: str) -> bool:
         doc = self._docs[text]
-        return bool(direct_of(doc)) or any(a.subject == "third" and a.kind in self._policy.counted
+        return bool(direct_of(doc)) or any(a.subject in _TOLD_OF and a.kind in self._policy.counted
                                            for a in Read.of(doc, self._policy.domain).attributes)
 
     def describe(self) -> bool:
@@ -92,29 +95,53 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     told = [text for text, odds in asked.items() if odds > _least(text, mine=mine, general=general)]
     if not told or policy.probe == "pass" or (calls and not _knows(request, policy)):
         return None
-    persons = {a.subject for a in attributes if a.subject in PERSONS}
-    if persons and persons <= _PUBLIC:  # "Who was the president?" is no probe.
+    if _of_known_persons(doc, attributes):  # "Who was the president?" is no probe.
         return None
     adds = any(a.kind in policy.counted and a.subject in policy.subjects for a in attributes)
     if repeats and not adds and request.own is not None and set(fact_words(doc.text)) <= request.own.words:
         return None  # It tells users what they told of theirs, and no more.
     records = Records(_records(request), policy, request.docs)
     for text in told:
-        spoken = Spoken(text, request.docs)
-        read = Read.of(spoken.doc, policy.domain)
-        sure = mine and asked[text] > _SURE
-        probe = described(spoken, read, records, attributes, policy, asker=asker, sure=sure)
+        probe = _described_by(text, records, attributes, request, policy, asker, sure=mine and asked[text] > _SURE)
+        if probe is not None:
+            return probe
+    for text in (f"{before}\n{text}" for before in reversed(request.before) for text in told):
+        # "Yes, in March." to "Was she treated here?" tells of whom an earlier message of the user describes.
+        odds = seen_in(doc, doc.text, (text,)).behind[0].tells
+        probe = None if odds <= _least(text, mine=mine, general=general) else _described_by(
+            text, records, attributes, request, policy, asker, sure=mine and odds > _SURE)
         if probe is not None:
             return probe
     return None
 
 
+def _described_by(text: str, records: Records, told: tuple[Attribute, ...], request: Request, policy: Policy,
+                  asker: str, *, sure: bool) -> Probe | None:
+    """The probe that a question is, by whom it describes with what an answer tells."""
+    spoken = Spoken(text, request.docs)
+    read = Read.of(spoken.doc, policy.domain)
+    return described(spoken, read, records, told, policy, asker=asker, sure=sure)
+
+
+def _of_known_persons(doc: Doc, attributes: tuple[Attribute, ...]) -> bool:
+    """Whether an answer tells of public and historic persons, and of these alone in every sentence."""
+    persons = {a.subject for a in attributes if a.subject in PERSONS}
+    if not persons or not persons <= _PUBLIC:
+        return False
+    there = {doc.tokens[doc.token_at_original(a.start)].sentence for a in attributes if a.subject in _PUBLIC}
+    return all(doc.tokens[first].sentence in there for first, _ in doc.sentences)
+
+
 def _knows(request: Request, policy: Policy) -> bool:
-    """Whether a model has been given anything out of which it could confirm: retrieved text, results of tools, earlier
-    answers, or other text about somebody that is not known as the user's words."""
-    if request.of("retrieved", "tool", "answer"):
+    """Whether a model has been given anything out of which it could confirm: retrieved text, results of tools, or other
+    text that is not known as the user's words and describes somebody, speaks of somebody ("she", "M. O.") or shares a
+    word of a fact with what the user asks."""
+    if request.of("retrieved", "tool"):
         return True
-    return Records(_around(request), policy, request.docs).describe()
+    texts = [*_around(request), *request.of("answer")]
+    asked = frozenset(fact_words(request.asked))
+    return any(_SPOKEN_OF.search(text) or not asked.isdisjoint(fact_words(text)) for text in texts) or Records(
+        texts, policy, request.docs).describe()
 
 
 def _records(request: Request) -> list[str]:
@@ -124,10 +151,10 @@ def _records(request: Request) -> list[str]:
 
 
 def _around(request: Request) -> list[str]:
-    """Text of unknown origin and system text, without what is known as the user's last words."""
-    own = request.of("user")
-    found = request.of("unknown", "system")
-    return [text.replace(own[-1], " ") for text in found] if own else list(found)
+    """System text, and text of unknown origin without the last place of what is known as the user's last words."""
+    *_, own = ("", *request.of("user"))
+    found = request.of("unknown")
+    return [*request.of("system"), *(" ".join(text.rpartition(own)[::2]) if own else text for text in found)]
 
 
 def _least(text: str, *, mine: bool, general: bool) -> float:

@@ -49,7 +49,7 @@ _UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
 _ADDS = 4.5
 """Log-odds of a cluster among the words that the user did not say, above which these decide."""
 _QUIET = -1.0
-"""Log-odds of a cluster below which an answer without an attribute is not read again without the user's words."""
+"""Log-odds of a cluster below which an answer that tells of nobody is not read again without the user's words."""
 _PRIVATE: tuple[Subject, ...] = ("third", "speaker")
 """Whom a question may make somebody else."""
 
@@ -162,7 +162,8 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     request = replace(request, theirs=case is not None and case.theirs > THEIRS)
     said, repeats = request.without_repeated(doc)
     recognised = direct_of(doc)
-    quiet = not recognised and not _tells(whole, policy) and _most(whole, policy) < _QUIET
+    told_of = any(s.kind == "name" or s.kind in policy.counted for s in whole.spans)
+    quiet = not recognised and not told_of and _most(whole, policy) < _QUIET
     added = whole if quiet or said == doc.text else _shown(seen_in(doc, said), said)
     if recognised or _tells(added, policy):  # Of what tells nothing, nothing is somebody else's.
         others = any(part.origin != "user" and part.text != own for part in request.parts)

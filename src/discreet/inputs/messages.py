@@ -14,6 +14,8 @@ from typing import Any
 from discreet.core.records import Origin, Turn
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
+SPEAKERS = ROLES[:4]
+_OF_WORDS = frozenset(("role", "content", "name"))
 SPOKEN = ("text", "input_text", "output_text", "refusal", "query")
 """Types of parts whose text is that of the message itself."""
 RETRIEVED = ("document", "search_result", "file", "input_file", "resource", "text-plain", "grounding_source",
@@ -47,6 +49,19 @@ def asked_of(messages: Sequence[Mapping[str, Any]]) -> tuple[str | None, tuple[T
     if last is None or last < len(turns) - 1:
         return None, tuple(turns)
     return turns[last].text, tuple(turns[:last])
+
+
+def says_words_alone(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether messages hold text of users and of the system and earlier answers, and nothing else that a model reads:
+    no calls or results of tools, no reasoning, documents, images or files."""
+    return all(map(_is_words, messages))
+
+
+def _is_words(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [] if content is None else [content]
+    more = any(value for name, value in message.items() if name not in _OF_WORDS)
+    return message.get("role") in SPEAKERS and not more and all(_text(part) is not None for part in parts)
 
 
 def turns_of(message: Mapping[str, Any]) -> Iterator[Turn]:

@@ -18,9 +18,9 @@ def presets() -> dict[str, Any]:
 
 
 def undecided_share(guard: Guard) -> float | None:
-    """The share of answers that bind nothing to anybody on which a guard abstains; None where it was not measured."""
+    """The share of ordinary answers on which a guard abstains; None where it was not measured."""
     at = presets()["points"].get(guard.point)
-    return None if at is None or not _measured(guard) else round(at["none_held"][0] - at["none_flagged"][0], 4)
+    return None if at is None or not _measured(guard) else round(at["ordinary_held"][0] - at["ordinary_flagged"][0], 4)
 
 
 def _measured(guard: Guard) -> bool:
@@ -40,9 +40,9 @@ def rates(guard: Guard) -> str:
     at = measured["points"].get(guard.point)
     if at is None:
         return "its rates were not measured"
-    return (f"flags {_share(at['none_flagged'])} and holds {_share(at['none_held'])} of answers that bind nothing to "
-            f"anybody, holds {_share(at['clusters_held'])} of those that do ({measured['source']}, "
-            f"{measured[at['of']]})")
+    return (f"flags {_share(at['ordinary_flagged'])} of ordinary answers and {_share(at['alike_flagged'])} of safe "
+            f"ones that sound like leaks, holds {_share(at['alike_held'])} of these and {_share(at['leaks_held'])} of "
+            f"leaks ({measured['source']}, {measured['texts']})")
 
 
 def _share(of: list[float]) -> str:

@@ -53,8 +53,11 @@ def test_text_is_judged_wherever_it_stands(place: str) -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_it_is_known_where_only_arguments_are_said(place: str) -> None:
     found = cleaned(with_message(**{"content": None, **PLACES[place]}), TOOLS)
-    judged = answers_of_completion(found, Answer("", ""))[0]
-    assert judged.calls == (place in ("arguments", "custom", "function_call"))
+    assert not answers_of_completion(found, Answer("", ""))[0].calls
+    for blank in (None, "\n\n"):
+        found = cleaned(with_message(**{"content": blank, **PLACES[place]}), TOOLS)
+        judged = answers_of_completion(found, Answer("", ""), words_alone=True)[0]
+        assert judged.calls == (place in ("arguments", "custom", "function_call"))
 
 
 def test_text_anywhere_else_does_not_go_out() -> None:
@@ -148,7 +151,7 @@ def test_tools_and_reasoning_of_a_stream() -> None:
              {"tool_calls": [call(0, " 1}"), call(1, "{}", id="c2", type="function")]}]
     parts = [{"choices": [{"index": 0, "delta": one, "finish_reason": None}]} for one in delta]
     found = cleaned(assembled([*parts, {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}]), TOOLS)
-    assert texts_of(found["choices"][0]) == ["because", '{"a": 1}', "{}"]
+    assert texts_of(found["choices"][0]) == ["because", '{"a": 1}']
     calls = [c["choices"][0]["delta"]["tool_calls"] for c in chunks_of(found, usage=False)
              if "tool_calls" in c["choices"][0]["delta"]]
     assert [call["index"] for call in calls[0]] == [0, 1]

@@ -33,6 +33,8 @@ _SHARED = 8
 _PIECE = re.compile(r"[^\W_]+")
 _SHORT, _LINE, _MOST = 150, 60, 8
 """Words of a user's text that is read as one question, and of a line of a longer one or of a prompt; most of these."""
+_BEFORE = 3
+"""Earlier messages of the user in which somebody may be described of whom a later one asks."""
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 
 
@@ -49,11 +51,12 @@ class Part:
 @dataclass(frozen=True)
 class Request:
     """A request by origin. `parts` are in the order of the request; `asked` is the text of the last user messages,
-    which may hold a question, whoever wrote it. `theirs`: the answer speaks of the user, or of somebody whom they
-    bring. `docs` holds the texts that were parsed."""
+    which may hold a question, whoever wrote it, and `before` are the latest of those that an answer followed.
+    `theirs`: the answer speaks of the user, or of somebody whom they bring. `docs` holds the texts that were parsed."""
 
     parts: tuple[Part, ...]
     asked: str = field(repr=False, default="")
+    before: tuple[str, ...] = field(repr=False, default=())
     theirs: bool = False
     docs: Docs = field(repr=False, compare=False, default_factory=Docs)
 
@@ -122,6 +125,7 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
     docs = Docs() if docs is None else docs
     parts = [Part("retrieved", text, "source") for text in answer.sources]
     asked: list[str] = []
+    before: list[str] = []
     until: int | None = None  # What stands before the last user message: a tool may repeat it afterwards.
     others = _Others()
     for role, text, origin in _messages(answer):
@@ -133,11 +137,12 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
             parts += [Part(*one) for one in in_system(text, answer.prompts)]
         elif role.lower() not in _USER:
             parts.append(Part(_ROLES.get(role.lower(), "unknown"), text, "role"))
-            # What was asked before an earlier answer was answered; a call of a tool has no text.
-            asked = [] if parts[-1].origin == "answer" and text.strip() else asked
+            if parts[-1].origin == "answer" and text.strip():  # A call of a tool has no text.
+                before, asked = [*before, *asked], []
         elif answer.user_words is not None:
             until = len(parts)
             parts.append(Part("unknown", text, "undeclared"))
+            asked.append(text)
         else:
             from discreet.guard.text.speech import stretches
 
@@ -148,7 +153,8 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
         said = Part("user", answer.user_words, "declared")
         parts.append(_Others().withdrawn(said, parts[:until], ("retrieved", "tool")))
         asked = [answer.user_words]
-    return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked), docs=docs)
+    told = tuple(text for text in before if 0 < len(text.split()) <= _SHORT)[-_BEFORE:]
+    return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked), told, docs=docs)
 
 
 class _Others:

@@ -23,13 +23,13 @@ _TAIL = 25
 
 def stretches(text: str, prompts: Prompts, docs: Docs) -> Iterator[tuple[Origin, str, str, Spoken | None]]:
     """The stretches of an undeclared user message."""
-    if prompts.user_messages == "words":
-        yield "user", text, "words", None
-        return
     message = Message(text)
     pinned = [(t, cut) for t in map(parse, prompts.templates) if (cut := t.cut(message)) is not None]
     if pinned:
         yield from _slots(pinned, "pinned")
+        return
+    if prompts.user_messages == "words":
+        yield "user", text, "words", None
         return
     spoken = Spoken(text, docs)
     if prompts.user_messages == "auto" and why_not_plain(spoken) is None:

@@ -179,12 +179,17 @@ def texts_of(choice: Json) -> list[str]:
     return [part for part in parts if part]
 
 
+def _is_call(choice: Json) -> bool:
+    """Whether a cleaned choice says nothing but what it hands to tools."""
+    return [one for one in texts_of(choice) if one.strip()] == _arguments(choice["message"])
+
+
 def _arguments(message: Json) -> list[str]:
     """What a cleaned message hands to tools."""
     calls = [call.get("function") or call["custom"] for call in message.get("tool_calls", ())]
     calls += [message["function_call"]] if "function_call" in message else []
     found = [readable(call["arguments"]) if "arguments" in call else call["input"] for call in calls]
-    return [one for one in found if one]
+    return [one for one in found if one.strip() not in ("", "{}")]
 
 
 def readable(arguments: str) -> str:
@@ -193,10 +198,11 @@ def readable(arguments: str) -> str:
     return found.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def answers_of_completion(completion: Json, asked: Answer) -> list[Answer]:
-    """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one."""
+def answers_of_completion(completion: Json, asked: Answer, *, words_alone: bool = False) -> list[Answer]:
+    """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one.
+    `words_alone`: the model was shown the words of `asked` and nothing else."""
     texts = ["\n\n".join(texts_of(choice)) for choice in completion["choices"]]
-    calls = all(texts_of(choice) == _arguments(choice["message"]) for choice in completion["choices"])
+    calls = words_alone and all(_is_call(choice) for choice in completion["choices"])
     return [replace(asked, id=f"{completion['id']}-{number}", answer=text, calls=calls)
             for number, text in enumerate(and_together(texts))]
 

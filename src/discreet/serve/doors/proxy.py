@@ -18,7 +18,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from discreet.core.records import Answer
-from discreet.inputs.messages import TooDeepError, asked_of, strings_of
+from discreet.inputs.messages import TooDeepError, asked_of, says_words_alone, strings_of
 from discreet.serve.doors import chat
 from discreet.serve.doors.chat import Json
 from discreet.serve.doors.declared import Declaration, asked, end_user, with_header
@@ -45,6 +45,13 @@ ANSWERED: dict[int | str, dict[str, Any]] = {200: {
     "content": {"application/json": {"schema": {"type": "object", "additionalProperties": True}},
                 "text/event-stream": {"schema": {"type": "string"}}}}}
 """What the document of the API says of an answer; its fields are those of the client's protocol."""
+
+WITHOUT_TEXT = frozenset(
+    "model messages stream stream_options n seed stop stop_sequences temperature top_p top_k max_tokens "
+    "max_completion_tokens frequency_penalty presence_penalty logit_bias logprobs top_logprobs tools tool_choice "
+    "functions function_call parallel_tool_calls response_format reasoning_effort user safety_identifier service_tier "
+    "store metadata".split())
+"""Fields of a request for the upstream that show the model no text of a record; of others that is not known."""
 
 
 class Known(BaseModel):
@@ -135,6 +142,7 @@ class Proxied:
     guard: str
     body: Json
     asked: Answer
+    words_alone: bool
     protocol: Protocol
     conversation: str | None = None
     user: str | None = None
@@ -157,7 +165,9 @@ class Proxied:
         if (said := length_of(given)) > (most := gate.settings.limits.text_chars):
             raise RefusedError(413, "too_long", f"{said:,} characters of messages and sources; expected at most "
                                f"{most:,}")
-        return cls(gate, upstream, caller, guard, sent.body, given, protocol, conversation, end_user(user, *sent.users))
+        words_alone = not retrieved and sent.body.keys() <= WITHOUT_TEXT and says_words_alone(sent.messages)
+        return cls(gate, upstream, caller, guard, sent.body, given, words_alone, protocol, conversation,
+                   end_user(user, *sent.users))
 
     async def reply(self) -> Reply:
         """The answer, judged. Raises RefusedError where there is none or it could not be judged."""
@@ -172,7 +182,8 @@ class Proxied:
                 self.gate.passed_silently(self.caller, self.guard, self.protocol.name)
                 return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
             outcome = await self.gate.decide(
-                self.caller, self.guard, chat.answers_of_completion(completion, self.asked), payload=completion,
+                self.caller, self.guard, chat.answers_of_completion(
+                    completion, self.asked, words_alone=self.words_alone), payload=completion,
                 redactable=completion if chat.says_text_alone(completion) else None, door=self.protocol.name,
                 conversation=self.conversation, user=self.user)
             if outcome.action != "block" or not left:

@@ -29,6 +29,7 @@ from langchain.agents.middleware import (  # noqa: E402
     hook_config,
     omit_payload,
 )
+from langchain_core.callbacks import BaseCallbackHandler  # noqa: E402
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage  # noqa: E402
 from langchain_core.runnables import Runnable, RunnableGenerator  # noqa: E402
 from langchain_core.runnables.config import ensure_config, var_child_runnable_config  # noqa: E402
@@ -94,15 +95,17 @@ class GuardMiddleware(AgentMiddleware):
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> ModelResponse:
         """Call the model unheard, and pass on what is safe."""
-        with unheard():
-            return self._passed(_unwrapped(lambda: handler(request)), request.messages, request.state)
+        shown = _Shown()
+        with unheard(shown):
+            return self._passed(_unwrapped(lambda: handler(request)), request, shown)
 
     async def awrap_model_call(self, request: ModelRequest,
                                handler: Callable[[ModelRequest], Awaitable[ModelResponse]]) -> ModelResponse:
         """As `wrap_model_call`; the guard judges in a thread."""
-        with unheard():
+        shown = _Shown()
+        with unheard(shown):
             response = await _aunwrapped(lambda: handler(request))
-            return await asyncio.to_thread(self._passed, response, request.messages, request.state)
+            return await asyncio.to_thread(self._passed, response, request, shown)
 
     @hook_config(can_jump_to=["end"])
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -111,7 +114,7 @@ class GuardMiddleware(AgentMiddleware):
         last = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
         if last is None or last.response_metadata.get(MARK, {}).get("seal") == self._sealed(last):
             return None
-        code = self._judged([last], messages[:messages.index(last)], state)
+        code = self._judged(_content(last, self.tool_calls), messages[:messages.index(last)], state)
         return None if code == "ok" else {"messages": [self._instead(last, code)], "jump_to": "end"}
 
     @hook_config(can_jump_to=["end"])
@@ -132,20 +135,20 @@ class GuardMiddleware(AgentMiddleware):
         result = await handler(request.override(tool=_Unheard(request.tool)))
         return await asyncio.to_thread(self._result, result, request)
 
-    def _judged(self, said: Sequence[BaseMessage], before: Sequence[BaseMessage], state: Any) -> Code:
-        """The code of messages that go out together, in the request of those before them."""
+    def _judged(self, content: Any, before: Sequence[BaseMessage], state: Any, *, calls: bool = False) -> Code:
+        """The code of a content, in the request of the messages before it; `calls` as of an `Answer`."""
         given = state if isinstance(state, dict) else {name: getattr(state, name, None) for name in RETRIEVED}
-        calls = self.tool_calls and not any(holds_text(_content(one, tool_calls=False)) for one in said)
-        return judged(self._withholder, [_content(one, self.tool_calls) for one in said], before, given,
-                      self.user_words and self.user_words(state), calls=calls)
+        return judged(self._withholder, content, before, given, self.user_words and self.user_words(state), calls=calls)
 
-    def _passed(self, response: Any, before: Sequence[BaseMessage], state: Any) -> ModelResponse:
+    def _passed(self, response: Any, request: ModelRequest, shown: _Shown) -> ModelResponse:
         """The response with cleaned and marked messages, or with what takes their place."""
         response = getattr(response, "model_response", response)
         if isinstance(response, AIMessage):
             response = ModelResponse(result=[response])
         result = response.result
-        code = self._judged(result, before, state)
+        calls = self.tool_calls and shown.messages is not None and all(_is_call(one) for one in result)
+        code = self._judged([_content(one, self.tool_calls) for one in result], shown.of(request), request.state,
+                            calls=calls)
         said = next((one for one in result if isinstance(one, AIMessage)), AIMessage(""))
         if code != "ok":
             return ModelResponse(result=[self._instead(said, code)])
@@ -177,7 +180,7 @@ class GuardMiddleware(AgentMiddleware):
             return replace(result, update=result.update | ({"messages": messages} if messages else {}))
         if not isinstance(result, ToolMessage):
             return result
-        code = self._judged([result], before, state)
+        code = self._judged(result.content, before, state)
         if code == "ok":
             return result
         said = self._withholder.replacement(code) or f"[withheld: {code}]"
@@ -237,10 +240,32 @@ def guarded(chain: Runnable[Any, Any], guard: Guard | str, *, user_words: UserWo
     return RunnableGenerator(run, arun, name="guarded")
 
 
+class _Shown(BaseCallbackHandler):
+    """What a model is shown, whatever other middlewares make of the request: the messages of its one call, None where
+    there were several or none."""
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self._calls: list[list[BaseMessage]] = []
+
+    @property
+    def messages(self) -> list[BaseMessage] | None:
+        return self._calls[0] if len(self._calls) == 1 else None
+
+    def on_chat_model_start(self, serialized: Any, messages: list[list[BaseMessage]], **more: Any) -> None:
+        self._calls += messages
+
+    def of(self, request: ModelRequest) -> list[BaseMessage]:
+        """The messages of one call, else those of the request."""
+        system = [request.system_message] if request.system_message is not None else []
+        return self.messages if self.messages is not None else [*system, *request.messages]
+
+
 @contextmanager
-def unheard() -> Iterator[None]:
-    """Inside, what runs calls no callback and no tracer of the run around it."""
-    config = ensure_config(var_child_runnable_config.get()) | {"callbacks": None}
+def unheard(*told: BaseCallbackHandler) -> Iterator[None]:
+    """Inside, what runs calls no callback and no tracer of the run around it, but those that are `told`."""
+    config = ensure_config(var_child_runnable_config.get()) | {"callbacks": [*told] or None}
     tokens = [(var, var.set(value)) for var, value in (
         (var_child_runnable_config, config), (tracing_v2_callback_var, None))]
     try:
@@ -300,6 +325,22 @@ def _content(message: BaseMessage, tool_calls: bool = True) -> list[Any]:
     blocks = [message.content] if isinstance(message.content, str) else message.content
     return [[one for one in blocks if not isinstance(one, dict) or one.get("type") not in CALLS],
             {key: one for key, one in message.additional_kwargs.items() if key not in ("tool_calls", "function_call")}]
+
+
+def _is_call(message: BaseMessage) -> bool:
+    """Whether a message says nothing but what it hands to tools."""
+    return isinstance(message, AIMessage) and not holds_text(
+        [_without_arguments(message.content), _without_arguments(message.additional_kwargs)])
+
+
+def _without_arguments(content: Any) -> Any:
+    """A content without the arguments of the calls in it; all else of them stays."""
+    if isinstance(content, list):
+        return [_without_arguments(one) for one in content]
+    if not isinstance(content, dict):
+        return content
+    return {name: _without_arguments(one) for name, one in content.items()
+            if name not in ("args", "input", "arguments", "name", "type", "id", "index")}
 
 
 def _kept(message: BaseMessage) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.core.errors import need
 from discreet.core.records import Code
-from discreet.inputs.messages import TooDeepError, asked_of
+from discreet.inputs.messages import TooDeepError, asked_of, says_words_alone
 from discreet.serve.integrations.withhold import Withholder
 
 need("langchain_core.messages", "the LangChain middleware", "langchain")
@@ -32,13 +32,20 @@ UserWords = Callable[[Any], str | None]
 def judged(withholder: Withholder, content: Any, messages: Sequence[BaseMessage], fields: Mapping[str, Any],
             user_words: str | None, *, calls: bool = False) -> Code:
     """The code of a content in its request: `fields` are those of the state or the input, `calls` as of an `Answer`."""
+    told = [_plain(one) for one in messages]
     try:
-        question, turns = asked_of([{"role": _role(one), "content": one.content} for one in messages])
+        question, turns = asked_of(told)
     except TooDeepError:
         return "privacy/not_judged"
     retrieved = [*(fields.get(name) for name in RETRIEVED), *(getattr(one, "artifact", None) for one in messages)]
     return withholder.judge(content, question, turns, sources=list(_passages(retrieved)), user_words=user_words,
-                            calls=calls)
+                            calls=calls and says_words_alone(told))
+
+
+def _plain(message: BaseMessage) -> dict[str, Any]:
+    """A message as JSON, with what else of an earlier answer a model reads."""
+    more = {name: getattr(message, name, None) for name in ("tool_calls", "invalid_tool_calls", "additional_kwargs")}
+    return {"role": _role(message), "content": message.content, **more}
 
 
 def _role(message: BaseMessage) -> str:

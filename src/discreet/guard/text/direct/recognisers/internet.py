@@ -43,7 +43,7 @@ def is_of_a_person(host: str, rest: str = "") -> bool:
         return True
     # A given name that is a word too ("ivy") needs a surname behind it.
     return any(given.get(first) == "-" or (first in given and last and not lex.is_english(last))
-               for first, last in PATTERNS["url part"].findall(f"{host}{rest}"))
+               for first, last in PATTERNS["url part"].findall(rest if is_public_host(host) else f"{host}{rest}"))
 
 
 @recognisers.register("email")
@@ -83,7 +83,7 @@ def url(facts: Facts) -> Iterator[Hit]:
 def _address(facts: Facts, match: re.Match[str], host: str, *, signed_in: bool = False) -> Iterator[Hit]:
     """An address that is somebody's, without the punctuation of the sentence around it."""
     owned = (PATTERNS["url owned"].search(facts.lower, max(0, match.start() - 80), match.start())
-             or PATTERNS["url owned behind"].match(facts.lower, match.end()))
+             or (not is_public_host(host) and PATTERNS["url owned behind"].match(facts.lower, match.end())))
     if not (signed_in or owned or is_of_a_person(host.rstrip("."), (match["rest"] or "").lower())):
         return
     address = match.group()

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import dynamic_prompt, wrap_model_call
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, ChatMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
@@ -255,6 +256,21 @@ def test_a_call_for_records_confirms_nothing_before_there_are_any() -> None:
     assert CODE in again[-1].content
     beside = agent(call("Yes, she was.", name="records"), SAFE, tools=[lookup]).invoke(asked)["messages"]
     assert CODE in beside[-1].content
+
+
+@pytest.mark.parametrize("shown", ["system", "dynamic", "message", "nothing"])
+def test_what_the_model_is_shown_counts_whoever_adds_it(shown: str) -> None:
+    @wrap_model_call
+    def adds(request: Any, handler: Any) -> Any:
+        return handler(request.override(messages=[SystemMessage(LITIGATOR), *request.messages]))
+
+    inner = {"dynamic": [dynamic_prompt(lambda request: LITIGATOR)], "message": [adds]}.get(shown, [])
+    said = iter([call("", name="Yes, she was treated here."), AIMessage("I cannot say.")])
+    made = create_agent(Model(messages=said), tools=[lookup], middleware=[GuardMiddleware(GUARD), *inner],
+                        system_prompt=LITIGATOR if shown == "system" else None)
+    asked = {"messages": [HumanMessage("Was the 52-year-old litigator from Omaha treated here?")]}
+    last = made.invoke(asked)["messages"][-1].content
+    assert last == "I cannot say." if shown == "nothing" else CODE in last
 
 
 def test_arguments_of_tools_may_be_left_to_the_tools() -> None:

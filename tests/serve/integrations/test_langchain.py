@@ -9,4 +9,4 @@ from tests.serve.integrations.environments import passed_in
 @pytest.mark.services
 @pytest.mark.enable_socket
 def test_with_the_real_framework() -> None:
-    passed_in("langchain", "real_langchain.py", 44)
+    passed_in("langchain", "real_langchain.py", 48)

@@ -255,6 +255,21 @@ def test_an_earlier_message_may_describe_whom_a_question_asks_about(more: dict[s
     assert check("Can she take ibuprofen?", said, conversation=kin, **more).action == "safe"
 
 
+FILL = "We had a week at the lake and the weather was kind while the boats went out and came back before it was dark "
+
+
+@pytest.mark.parametrize("long", [f"{FILL * 5}{ASKED} {FILL * 5}", f"{FILL * 6}{ASKED}",
+                                  "Is it warm today?\n" * 20 + ASKED])
+def test_a_long_message_does_not_hide_a_question(long: str) -> None:
+    assert check(long, "Yes, for gout in March.", user_words=long).action == "flag"
+    assert check(long, "I cannot share information about patients.", user_words=long).action == "safe"
+
+
+def test_a_long_message_about_ones_own_is_answered() -> None:
+    asked = f"My mother is 82, a retired welder in Leeds. {FILL * 4} Can she take ibuprofen with her tablets?"
+    assert check(asked, "Yes, she can take it with food.", user_words=asked).action == "safe"
+
+
 def test_somebody_known_beside_a_confirmation_does_not_hide_it() -> None:
     assert check(ASKED, "Yes, she was. By the way, Barack Obama was the 44th president.").action == "flag"
     assert check("Who was the 44th president?", "Barack Obama, the first president born in Hawaii.").action == "safe"

@@ -27,7 +27,7 @@ from discreet.guard.text.reply import Case
 
 TELLS, OF_A_MARK, OF_A_LINE = -0.2, 0.0, 2.5
 """Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
-where it is a line of a prompt with a question mark, and where it is any other line."""
+where it is a line of a prompt with a question mark, and where it is any other line or a stretch of a long text."""
 _GENERAL = -1.0
 """Log-odds below which an answer to a line with a question mark is general: then no line without one asks."""
 _SURE = 3.0
@@ -92,7 +92,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     asked = {text: behind[text].tells for text in request.questions if text in behind}
     general = max((odds for text, odds in asked.items() if "?" in text), default=_GENERAL) < _GENERAL
     mine = bool(request.of("user"))
-    told = [text for text, odds in asked.items() if odds > _least(text, mine=mine, general=general)]
+    told = [text for text, odds in asked.items() if odds > _least(text, request, general=general)]
     if not told or policy.probe == "pass" or (calls and not _knows(request, policy)):
         return None
     if _of_known_persons(doc, attributes):  # "Who was the president?" is no probe.
@@ -108,7 +108,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     for text in (f"{before}\n{text}" for before in reversed(request.before) for text in told):
         # "Yes, in March." to "Was she treated here?" tells of whom an earlier message of the user describes.
         odds = seen_in(doc, doc.text, (text,)).behind[0].tells
-        probe = None if odds <= _least(text, mine=mine, general=general) else _described_by(
+        probe = None if odds <= TELLS else _described_by(
             text, records, attributes, request, policy, asker, sure=mine and odds > _SURE)
         if probe is not None:
             return probe
@@ -157,9 +157,9 @@ def _around(request: Request) -> list[str]:
     return [*request.of("system"), *(" ".join(text.rpartition(own)[::2]) if own else text for text in found)]
 
 
-def _least(text: str, *, mine: bool, general: bool) -> float:
-    if mine:
-        return TELLS
+def _least(text: str, request: Request, *, general: bool) -> float:
+    if request.of("user"):
+        return TELLS if text == request.asked else OF_A_LINE
     return OF_A_MARK if "?" in text else inf if general else OF_A_LINE
 
 

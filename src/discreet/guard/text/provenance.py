@@ -32,7 +32,10 @@ _SHARED = 8
 """Words in a row that stand in retrieved or earlier text as well: such a message is not the user's own."""
 _PIECE = re.compile(r"[^\W_]+")
 _SHORT, _LINE, _MOST = 150, 60, 8
-"""Words of a user's text that is read as one question, and of a line of a longer one or of a prompt; most of these."""
+"""Words of a text that is read whole as a question, and of a line of a prompt; most of these."""
+_WINDOW, _HEAD, _STEP, _STRETCHES = 70, 20, 35, 24
+"""Words of a user's text that is read as one question, those of its beginning that stand before every stretch of a
+longer one, from one stretch to the next, and most stretches."""
 _BEFORE = 3
 """Earlier messages of the user in which somebody may be described of whom a later one asks."""
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
@@ -97,14 +100,16 @@ class Request:
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
-        """What may ask: all of a short text of the user's; of a longer one, and of a prompt, which holds text of others
+        """What may ask: all of a user's text, a long one also piece by piece; of a prompt, which holds text of others
         too, some lines, of long lines how they begin and end: those with a question mark, the first two, the last two,
         then others."""
         text = self.asked
         lines = [line for line in text.splitlines() if line.strip()]
         if not lines:
             return ()
-        if len(text.split()) <= _SHORT and (len(lines) < 2 or self.of("user")):
+        if self.of("user"):
+            return _windows(text)
+        if len(text.split()) <= _SHORT and len(lines) < 2:
             return (text,)
         found = [piece for line in lines for piece in _pieces(line)]
         outer = {*found[:2], *found[-2:]}
@@ -186,6 +191,18 @@ def _messages(answer: Answer) -> Iterator[tuple[str, str, Origin | None]]:
 def _runs(text: str) -> set[tuple[str, ...]]:
     words = _PIECE.findall(text.lower())
     return {tuple(words[i : i + _SHARED]) for i in range(len(words) - _SHARED + 1)}
+
+
+def _windows(text: str) -> tuple[str, ...]:
+    """A text, and a long one also by overlapping stretches, each behind its first words: of a question the last words
+    are read. Of more than the most, those with a question mark come first."""
+    words = text.split()
+    if len(words) <= _WINDOW:
+        return (text,)
+    head = " ".join(words[:_HEAD])
+    found = [f"{head} … {' '.join(words[at : at + _WINDOW - _HEAD])}" for at in range(_HEAD, len(words), _STEP)]
+    asking = sorted(dict.fromkeys(found), key=lambda piece: "?" not in piece)[:_STRETCHES]
+    return (*([text] if len(words) <= _SHORT else ()), *asking)
 
 
 def _pieces(line: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,9 +50,22 @@ def replies(rng: random.Random) -> Iterator[Row]:
                 yield _row({**row, "user": rng.choice((f"{row['user']} {passage[:150]}", f"{passage[-150:]} {row['user']}"))}, row["answer"], case)
             else:
                 yield _row({**row, "user": passage}, row["answer"], "none" if case in ("own", "kin") else case)
+    for user, answer in introduced(rows, rng):
+        yield {"id": user, "text": answer, "asked": user, "case": "none", "spans": [], "people": {}, "marks": {}}
     for row in (row for name in ROLES for row in lines(ASSISTANTS.parent / "unseen" / f"{name}.jsonl")):
         yield _row(row, row["answer"], "leak" if row["private"] else "staff")
     yield from by_grammar(rng.randrange(10**6))
+
+
+def introduced(rows: list[Row], rng: random.Random) -> Iterator[tuple[str, str]]:
+    """What has nothing to do with who asks: everyday answers and pages, behind messages that begin with whom users say they are, or bring."""
+    says = [row["user"] for row in rows if row["case"] in ("own", "kin")]
+    pages = [(row["user"], row["answer"]) for row in rows if row["case"] == "no_leak" and not row.get("elsewhere")]
+    everyday = [tuple(line.split("\t")) for line in (HERE / "everyday.txt").read_text(encoding="utf-8").splitlines()]
+    for question, answer in [*everyday * 8, *rng.sample(pages, len(pages) // 2)]:
+        intro = re.split(r"(?<=[.!?])\s", rng.choice(says))[0]
+        if "?" not in intro and len(intro.split()) > 3:
+            yield rng.choice((f"{intro} {question}", f"{question} {intro}", f"{intro}\n\n{question}")), answer
 
 
 def pairs() -> Iterator[Row]:

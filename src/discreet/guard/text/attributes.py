@@ -45,9 +45,9 @@ _ONE_FACT = {"family": re.compile(rf"\s+of(?:\s+(?:{_WHOSE}|1?\d|20))*\s*", re.I
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One fact of one class about one person. `start` and `end` are offsets in the original text, `rendered` those in
-    the rendered text, where known; `probability` that it stands there, 1 for a listed term; `overruled`: it counts as
-    a private person's, though the reader takes it for somebody else's."""
+    """One fact of one class about one person. `start` and `end` are offsets in the original text; `probability` that
+    it stands there, 1 for a listed term; `overruled`: it counts as a private person's, though the reader takes it for
+    somebody else's."""
 
     kind: str
     value: str = field(repr=False)
@@ -59,15 +59,6 @@ class Attribute:
     weak: bool = False
     probability: float = 1.0
     overruled: bool = False
-    rendered: tuple[int, int] | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Where it stands, to compare with other attributes of the same answer: in the rendered text, where known.
-
-        All that a decoded run says has the offsets of the whole run in the original.
-        """
-        return self.rendered or (self.start, self.end)
 
     def evidence(self) -> Evidence:
         """What may leave the process: no value, no words."""
@@ -102,7 +93,7 @@ def attributes_of(reading: Seen, doc: Doc) -> tuple[Attribute, ...]:
         start, end = doc.prepared.span(span.start, more.end() if more else span.end)
         why = f"read as {'an' if span.kind[0] in 'aeo' else 'a'} {span.kind} (probability {span.probability:.2f})"
         found.append(Attribute(span.kind, " ".join(sorted(same)), span.subject, span.person, start, end, why,
-                               span.probability < WEAK, span.probability, rendered=(span.start, span.end)))
+                               span.probability < WEAK, span.probability))
     return tuple(found)
 
 
@@ -186,22 +177,3 @@ def facts_words(text: str) -> frozenset[str]:
     """The words of a text, as values of attributes hold them."""
     words = [lex.singular(w) for w in _WORD.findall(text.lower())]
     return frozenset([*words, *re.findall(r"\d+", text), *(lex.KIN[w][0] for w in words if w in lex.KIN)])
-
-
-def overlapping(one: Sequence[Attribute], other: Sequence[Attribute]) -> list[list[int]]:
-    """For each attribute of `one` the indices of those of `other` that share a character with it, ascending.
-
-    Places are those in the rendered text: a long decoded run has one place in the original for all that it says.
-    """
-    order = sorted(range(len(other)), key=lambda i: other[i].place)
-    found: list[list[int]] = [[] for _ in one]
-    active: list[int] = []
-    reached = 0
-    for k in sorted(range(len(one)), key=lambda k: one[k].place):
-        start, end = one[k].place
-        while reached < len(order) and other[order[reached]].place[0] < end:
-            active.append(order[reached])
-            reached += 1
-        active = [i for i in active if other[i].place[1] > start]
-        found[k] = sorted(i for i in active if max(start, other[i].place[0]) < min(end, other[i].place[1]))
-    return found

@@ -54,8 +54,7 @@ def terms_of(doc: Doc, domain: Domain, spans: Sequence[Span]) -> tuple[Attribute
         subject: Subject = "nobody" if whose is None else whose.subject
         person = "nobody" if whose is None else whose.person
         start, end = doc.prepared.span(term.start, term.end)
-        found.append(Attribute(term.kind, term.value, subject, person, start, end, term.why, term.weak,
-                               rendered=(term.start, term.end)))
+        found.append(Attribute(term.kind, term.value, subject, person, start, end, term.why, term.weak))
     return tuple(found)
 
 

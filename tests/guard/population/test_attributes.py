@@ -9,8 +9,8 @@ import pytest
 from discreet import Guard
 from discreet.guard.population.ages import ages_of
 from discreet.guard.population.attributes import Description, describe
-from discreet.guard.population.people import Alone
 from discreet.guard.population.words import Value, groups, occupations
+from discreet.guard.reading import Finding
 
 GUARD = Guard("medical")
 
@@ -143,7 +143,7 @@ def test_columns(text: str, column: str, values: set[str]) -> None:
 ])
 def test_a_place_in_its_words(text: str, word: str, column: str, values: set[str] | None) -> None:
     at = text.index(word)
-    (one,) = describe(text, [Alone("place", "third", "person 1", at, at + len(word), "contextual")])
+    (one,) = describe(text, [Finding("place", "third", "person 1", at, at + len(word), "", "contextual", True)])
     assert one.cluster.get(column) == values
 
 

@@ -67,8 +67,10 @@ def test_two_classes_find_what_one_cannot_and_nothing_has_probability_zero() -> 
     assert two.log_likelihood(held) > one.log_likelihood(held) + 0.5
     assert (two.tables > 0).all()
     share = np.mean((held[:, 0] < 2) & (held[:, 2] == 0))
-    assert two.probability([(0, [0, 1]), (2, [0])]) == pytest.approx(share, abs=0.03)
-    assert one.probability([(0, [0, 1]), (2, [0])]) < share / 2
+    few, many = (fit.probabilities(np.array([[0, 0, 0], [1, 0, 0]]), np.array([[True, False, True]] * 2)).sum()
+                 for fit in (one, two))
+    assert many == pytest.approx(share, abs=0.03)
+    assert few < share / 2
 
 
 def test_cells_sum_to_one_and_single_clusters_agree_with_many_at_once() -> None:
@@ -77,20 +79,20 @@ def test_cells_sum_to_one_and_single_clusters_agree_with_many_at_once() -> None:
     every = np.ones(cells.shape, bool)
     assert mixture.probabilities(cells, every).sum() == pytest.approx(1)
     used = np.random.default_rng(0).random(cells.shape) < 0.5
-    alone = [mixture.probability([(int(c), [int(row[c])]) for c in np.flatnonzero(told)])
-             for row, told in zip(cells, used, strict=True)]
+    alone = [sum(share * math.prod(mixture.tables[mixture.offsets[c] + row[c], k] for c in np.flatnonzero(told))
+                 for k, share in enumerate(mixture.shares)) for row, told in zip(cells, used, strict=True)]
     np.testing.assert_allclose(mixture.probabilities(cells, used), alone)
-    assert mixture.probability([]) == pytest.approx(1)
+    assert mixture.probabilities(cells, ~every) == pytest.approx(1)
 
 
 def test_an_average_of_fits_averages_probabilities_and_persons_drawn_follow_it() -> None:
     codes = made(400, 7)
     fits = [fit_classes(codes, np.ones(400), SIZES, 2, np.random.default_rng(s)) for s in (1, 2)]
-    chosen = [(0, [1]), (1, [1])]
+    chosen = np.array([[1, 1, 0]]), np.array([[True, True, False]])
     both = joined(fits)
-    assert both.probability(chosen) == pytest.approx(np.mean([one.probability(chosen) for one in fits]))
+    assert both.probabilities(*chosen) == pytest.approx(np.mean([one.probabilities(*chosen) for one in fits]))
     drawn = both.sample(20_000, np.random.default_rng(3))
-    assert np.mean((drawn[:, 0] == 1) & (drawn[:, 1] == 1)) == pytest.approx(both.probability(chosen), abs=0.01)
+    assert np.mean((drawn[:, 0] == 1) & (drawn[:, 1] == 1)) == pytest.approx(both.probabilities(*chosen)[0], abs=0.01)
 
 
 def test_an_ordered_column_is_smoothed_and_keeps_its_mass() -> None:

@@ -71,9 +71,8 @@ def test_classes_of_exact_pairs_have_these_pairs_and_shares_are_shares() -> None
     assert total == pytest.approx(20_000)
     fitted = classes_of_pairs(shares, SIZES, total, 4, np.random.default_rng(0))
     np.testing.assert_allclose(fitted.tables[:4].sum(0), 1)
-    got = fitted.probability([(0, [1]), (2, [1])])
+    got, three = fitted.probabilities(np.ones((2, 3), np.int64), np.array([[True, False, True], [True] * 3]))
     assert got == pytest.approx(np.mean((codes[:, 0] == 1) & (codes[:, 2] == 1)), rel=0.05)
-    three = fitted.probability([(0, [1]), (1, [1]), (2, [1])])
     assert three == pytest.approx(np.mean((codes == 1).all(1)), rel=0.1)
 
 

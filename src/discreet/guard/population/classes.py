@@ -50,14 +50,6 @@ class LatentClasses:
         """(C + 1,) where each column begins in `tables`; the last is V."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
-    def probability(self, chosen: Sequence[tuple[int, Sequence[int] | IntArray]]) -> float:
-        """Probability that a person has, in each (column, codes) of `chosen`, one of these codes; 1.0 for none."""
-        start = self.offsets
-        product = self.shares.copy()
-        for column, codes in chosen:
-            product *= self.tables[start[column] + np.asarray(codes, np.int64)].sum(0)
-        return float(product.sum())
-
     def probabilities(self, codes: IntArray, used: NDArray[np.bool_]) -> FloatArray:
         """(N,) probabilities of the cells of (N, C) `codes`, each over its own columns: those where `used` is True."""
         start = self.offsets

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+
+from discreet.core.numbers import listed
 
 PLACE_INDEPENDENT = "Place is taken as independent of the rest."
 ORIGIN_BY_PLACE = ("Place is taken as independent of origin, which it is not: the number may be far larger or smaller, "
@@ -90,19 +91,10 @@ class Count:
             parts.append(ORIGIN_BY_PLACE if self.origin_by_place else PLACE_INDEPENDENT)
         return " ".join([*parts, f"Source: {self.source}, {self.year}."])
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, with `problem` and the sentence."""
-        return asdict(self) | {"problem": self.problem, "in_words": self.in_words()}
-
 
 def named(column: str) -> str:
     """The name of a column in words."""
     return column.replace("_", " ")
-
-
-def listed(names: list[str]) -> str:
-    """Names joined by commas and "and"."""
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def rounded(people: float) -> str:

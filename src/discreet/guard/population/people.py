@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from discreet.core.records import People, Subject, rounded
+from discreet.core.records import People, rounded
 from discreet.guard.population.ages import OLDEST
 from discreet.guard.population.attributes import Description, Said, describe
 from discreet.guard.population.count import Count
@@ -18,17 +18,6 @@ from discreet.guard.text.doc import Doc
 
 UNKNOWN = "no value of this population, or a place of unknown size"
 UNSEEN = "no row of the table has this value: counted as under one row"
-
-
-class Alone(NamedTuple):
-    """A finding as if there were one person only."""
-
-    type: str
-    subject: Subject
-    person: str
-    start: int
-    end: int
-    layer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +79,6 @@ def measure(text: str, findings: Iterable[Found], population: Population) -> tup
             measured.append(Measured(one, count, asked, (*one.dropped, *dropped), unknown,
                                      place if "place" in count.used else "", uncounted_words(doc, mine, counted)))
     return tuple(sorted(measured, key=lambda m: m.count.interval95[1]))
-
-
-def together(text: str, findings: Iterable[Found], population: Population) -> Measured | None:
-    """The same if all that is said of individuals were said of one, as it may be: readers part people wrongly at times.
-
-    None where nothing is said of anybody.
-    """
-    one = (Alone(f.type, "third", "", f.start, f.end, f.layer) for f in findings
-           if f.subject not in ("cohort", "nobody"))
-    return next(iter(measure(text, one, population)), None)
 
 
 def _town(path: str) -> str:

@@ -26,7 +26,7 @@ from discreet.core.errors import DiscreetError, UsageError
 from discreet.core.files import KeyedHash, dump_json, why, write_atomic
 from discreet.core.folders import sha256
 from discreet.inputs.duplicates import NearDuplicates
-from discreet.synth.asked_shard import AskedCheck, AskedShard, Campaign, Prompts, StoppedError
+from discreet.synth.asked_shard import AskedCheck, AskedShard, Campaign, StoppedError
 from discreet.synth.campaign import Shard, jobs, manifest_of, seed_and_prefix, write_partitions
 from discreet.synth.endpoints import Endpoints
 from discreet.synth.ledger import LEDGER, Ledger
@@ -46,8 +46,7 @@ NOTE = ("Synthetic: written by language models, as the endpoints say. No person 
 
 
 def run_asked(plan: Plan, endpoints: Endpoints, out: Path, *, seeds: Sequence[SeedPassage] = (), roles: str = "strict",
-              prompter: Prompts | None = None, check: AskedCheck | None = None,
-              tell: Callable[[], object] = lambda: None) -> dict[str, Any]:
+              check: AskedCheck | None = None, tell: Callable[[], object] = lambda: None) -> dict[str, Any]:
     """Write the partitions of a plan by the models of `endpoints` into `out`; the manifest, or how far it came.
 
     The result's `state` is "finished" or why it stopped: "budget" (the next request might have broken it), or
@@ -57,7 +56,7 @@ def run_asked(plan: Plan, endpoints: Endpoints, out: Path, *, seeds: Sequence[Se
     runs; and as of `AsyncChat`.
     """
     endpoints.check_roles(roles)
-    prompts = prompter or Prompter(plan.domain)
+    prompts = Prompter(plan.domain)
     validator = check or Validator(plan.domain, words=prompts.words)
     if any(batch.profile == PASSAGES for batch in plan.batches) and not seeds:
         raise UsageError("the plan has safe records, which are passages of seed corpora, and none were given; expected "

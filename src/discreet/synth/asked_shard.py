@@ -17,19 +17,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.random import Generator as Rng
 
 from discreet.core.files import KeyedHash, dump_json
 from discreet.inputs.endpoints.asking import AskError, AsyncChat, HeldBackError, Reply, estimated_tokens, prompt_tokens
-from discreet.inputs.endpoints.chat import Message
 from discreet.synth.campaign import RETRIES, Shard, ShardWriter, draft_key
 from discreet.synth.endpoints import Endpoint, Endpoints
 from discreet.synth.ledger import Asked, BudgetError, Ledger, Result
 from discreet.synth.plan import PARTITIONS, Batch, Plan
-from discreet.synth.records import SETTINGS, Draft, Generator, Record, Spec
+from discreet.synth.prompts import Prompter
+from discreet.synth.records import SETTINGS, Generator, Record, Spec
 from discreet.synth.seeds import SeedPassage
 
 FAILURES: dict[str, dict[str, int]] = SETTINGS["failures"]
@@ -47,28 +46,8 @@ AskedCheck = Callable[[Record, SeedPassage | None], Sequence[str]]
 """Why a record, written about a seed passage, fails, or nothing; `Validator` is one."""
 
 
-class Prompts(Protocol):
-    """What `Prompter` is."""
-
-    words: tuple[int, int]
-
-    @property
-    def version(self) -> str:
-        """Changes with the wordings."""
-
-    def messages(self, spec: Spec, seed: SeedPassage | None, rng: Rng) -> tuple[Message, ...]:
-        """What a model is asked."""
-
-    def draft(self, spec: Spec, answer: str, seed: SeedPassage | None) -> Draft:
-        """What it answered, as a draft."""
-
-
 class StoppedError(Exception):
-    """The campaign, or one generator of it, asks for nothing more: `reason` is budget, denied, or one of `DOWN`."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    """The campaign, or one generator of it, asks for nothing more: budget, denied, or one of `DOWN`."""
 
 
 @dataclass(slots=True)
@@ -77,7 +56,7 @@ class Campaign:
 
     plan: Plan
     endpoints: Endpoints
-    prompter: Prompts
+    prompter: Prompter
     check: AskedCheck
     seeds: Sequence[SeedPassage]
     ledger: Ledger

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from discreet.inputs.endpoints.asking import prompt_tokens
-from discreet.synth.asked_shard import Prompts
 from discreet.synth.endpoints import Endpoint, Endpoints
 from discreet.synth.plan import Plan
+from discreet.synth.prompts import Prompter
 from discreet.synth.records import SETTINGS
 from discreet.synth.seeds import SeedPassage
 
@@ -20,7 +20,7 @@ YIELD: dict[str, float] = SETTINGS["expected_yield"]
 ANSWER_TOKENS: int = SETTINGS["answer_tokens"]
 
 
-def costs(plan: Plan, endpoints: Endpoints, prompts: Prompts, seeds: Sequence[SeedPassage] = ()) -> dict[str, Any]:
+def costs(plan: Plan, endpoints: Endpoints, prompts: Prompter, seeds: Sequence[SeedPassage] = ()) -> dict[str, Any]:
     """Of each generator and in all: `records`, `requests`, `prompt_tokens`, `completion_tokens`, `cost`, `hours`.
 
     Requests are records over the expected yield of their mode (appendix B for two of the four); tokens of prompts are

@@ -26,7 +26,6 @@ from discreet.stats import rate_estimate
 
 State = Literal["reserved", "sent", "kept", "rejected", "failed", "lost"]
 LEDGER = "ledger.sqlite"
-SCHEMA = 1
 _COLUMNS = """
     id INTEGER PRIMARY KEY, shard TEXT NOT NULL, spec INTEGER NOT NULL, attempt INTEGER NOT NULL, hash TEXT NOT NULL,
     partition TEXT NOT NULL, role TEXT NOT NULL, generator TEXT NOT NULL, mode TEXT NOT NULL, state TEXT NOT NULL,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
-from typing import Annotated, Any, Literal, Protocol, get_args
+from typing import Annotated, Any, Literal, Protocol
 
 import yaml
 from numpy.random import Generator as Rng
@@ -20,7 +20,6 @@ from discreet.guard.domains import SHARED as SHARED_CLASSES
 from discreet.guard.domains import Domain
 
 Kind = Literal["safe", "unsafe", "borderline", "domain_only"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 FRAMINGS = ("CASE_VOICE", "IMPLICIT_CASE", "REFERRAL", "CONSULT_NOTE", "FAMILY_INQUIRY", "HYPOTHETICAL")
 PLACEMENTS = ("FRAME_OPENING", "DISTRIBUTED", "FRAME_CLOSING", "MID_ANSWER")
 MODES = ("NONE", "INDIRECT_QI", "DISTRACTOR_PADDED", "STYLE_TRANSFER")

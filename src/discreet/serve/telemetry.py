@@ -109,7 +109,6 @@ class Log:
     """JSON Lines of events. A key that may hold a text is refused, so that nobody adds one by mistake."""
 
     def __init__(self, file: Path | None = None) -> None:
-        self._file = file
         self._stream: TextIO | None = None
         if file is not None:
             try:

@@ -43,16 +43,13 @@ class GuardFacts:
 
     policy: str
     point: str
-    tau: float | None
-    fitted: bool
     expected: float | None = None
     redacts: bool = False
 
     @classmethod
     def of(cls, guard: Guard) -> GuardFacts:
         """What is to be said of a guard; `expected` is the share of harmless answers that it leaves undecided."""
-        return cls(guard.policy.label(), guard.point, guard.tau, guard.is_fitted, undecided_share(guard),
-                   guard.policy.on_flag == "redact")
+        return cls(guard.policy.label(), guard.point, undecided_share(guard), guard.policy.on_flag == "redact")
 
 
 class WorkerError(Exception):

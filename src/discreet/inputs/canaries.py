@@ -25,9 +25,6 @@ from discreet.inputs.splits import units_of
 Assignment = Literal["uniform", "balanced"]
 ASSIGNMENTS: tuple[Assignment, ...] = get_args(Assignment)
 
-PLANTED: tuple[int, ...] = (1, 4, 16)
-"""How often planted canaries stand in training: a positive control needs steps to show what size would be seen."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canaries:

@@ -24,7 +24,7 @@ Inputs: TypeAlias = Sequence[str] | NDArray[Any]
 Kind = Literal["table", "text", "array"]
 
 ARRAYS = (".npz", ".npy", ".npy.gz", ".idx", ".idx.gz", "-ubyte", "-ubyte.gz")
-ID, TEXT, GROUP = "id", "text", "group"
+ID, TEXT = "id", "text"
 REST = "other"
 """What the class of all values that were not named positive is called."""
 MIDDLE = np.float32(127.5)

@@ -10,7 +10,7 @@ Edit = tuple[int, int, str]
 
 RECORD = "\n\x1e\n"
 """Between two records: the control character of that name, which no prose holds."""
-NOBODY, CODE = "\x1d", "\x1c"
+NOBODY = "\x1d"
 """Before a row of a table that is no list of persons, and before sample values in code: these are not read up to the
 end of the line or to the next `READ`."""
 READ = "\x1f"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,14 +138,11 @@ def _support(folder: Path) -> list[LabelledText]:
     return read_set(folder, "esconv", unsafe=SUPPORT, structure=None, turns=True)
 
 
-def _labelled(of: Mapping[str, Any], folder: Path, rng: Generator) -> list[LabelledText]:
-    return read_set(folder, **of)
-
-
 def _corpus(name: str, facts: dict[str, Any]) -> Corpus:
     of = facts.pop("set", None)
     room: Any = vars(hf) if name.startswith("hub_") else globals()
-    return Corpus(name, make=partial(_labelled, of) if of else room[name.removeprefix("hub_")], **facts)
+    return Corpus(name, make=(lambda folder, rng: read_set(folder, **of)) if of else room[name.removeprefix("hub_")],
+                  **facts)
 
 
 CORPORA: Mapping[str, Corpus] = {name: _corpus(name, facts) for name, facts in yaml.safe_load(

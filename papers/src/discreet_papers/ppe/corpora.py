@@ -73,14 +73,13 @@ class Sizes:
 class PPECorpus:
     """One domain: by set its records and their vectors (n, dim) float32, row by row.
 
-    `source` is "grammar" or the name of the folder of campaigns; `encoder` and `dims` name the encoders and their
-    columns; `short` says of sets that have fewer records than were asked for how many are missing; `key` names what all
+    `source` is "grammar" or the name of the folder of campaigns; `dims` are the columns of each encoder; `short`
+    says of sets that have fewer records than were asked for how many are missing; `key` names what all
     of it was made of.
     """
 
     domain: Domain
     source: str
-    encoder: str
     dims: tuple[int, ...]
     records: Mapping[str, Sequence[Record]] = field(repr=False)
     vectors: Mapping[str, NDArray[np.float32]] = field(repr=False)
@@ -152,9 +151,9 @@ def read_corpus(domain: DomainLike, campaigns: Sequence[Path], encoders: Sequenc
         if len(records[name]) < sizes.of(name):
             short[name] = sizes.of(name) - len(records[name])
     dims = tuple(one.dim for one in encoders)
-    encoder = "+".join(one.name for one in encoders)
-    facts = json.dumps([[_manifest(folder)["key"] for folder in campaigns], encoder, dims, str(sizes)])
-    return PPECorpus(domain, source, encoder, dims, records, _balanced(vectors, dims), short,
+    facts = json.dumps([[_manifest(folder)["key"] for folder in campaigns], "+".join(one.name for one in encoders),
+                        dims, str(sizes)])
+    return PPECorpus(domain, source, dims, records, _balanced(vectors, dims), short,
                      hashlib.sha256(facts.encode()).hexdigest()[:24])
 
 

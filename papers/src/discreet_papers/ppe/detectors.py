@@ -72,10 +72,6 @@ class Scored:
     taus: Mapping[str, float]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def kept(self, name: str) -> BoolArray:
-        """Which texts of a set it decides about."""
-        return ~self.abstains[name]
-
 
 def fit_and_score(corpus: PPECorpus, settings: DetectorSettings, *, seed: int = 42) -> Scored:
     """Fit a detector on the corpus, calibrate it on the calibration sets, and score what is held out."""

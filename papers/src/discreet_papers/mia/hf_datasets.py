@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.random import Generator
 
-from discreet.core.errors import DiscreetError, InputError, MissingExtraError
+from discreet.core.errors import DiscreetError, InputError, need
 from discreet.core.records import Turn
 from discreet.inputs.bundles import SIZES, Source, bundle, pool
 from discreet.inputs.texts import MULTI_TURN, SINGLE_TURN, LabelledText, structure_of, text_of_turns
@@ -48,15 +48,12 @@ def read(name: str, split: str | None = None, *, columns: Sequence[str], **optio
 
     Raises MissingExtraError without `datasets`, InputError where the set cannot be had or lacks one of `columns`.
     """
-    try:
-        from datasets import load_dataset, logging  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingExtraError("the paper's data", "train", "datasets") from None
+    datasets = need("datasets", "the paper's data", "train")
     # Every retry is a line on stderr otherwise; what came of them is said once, below.
-    logging.set_verbosity_error()
+    datasets.logging.set_verbosity_error()
     called = str(options.get("data_files", name))
     try:
-        for row in load_dataset(name, split=split or "train", streaming=True, **options):
+        for row in datasets.load_dataset(name, split=split or "train", streaming=True, **options):
             if lacking := [column for column in columns if column not in row]:
                 raise InputError(f"the data set {called} has no column {lacking[0]!r}; expected {', '.join(columns)}: "
                                  "its form has changed since this was written")

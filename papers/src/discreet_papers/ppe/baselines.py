@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.audit.train.base import Data
 from discreet.audit.train.spec import recipe_of
-from discreet.core.errors import InputError, MissingExtraError, UsageError
+from discreet.core.errors import InputError, UsageError, need
 from discreet.core.records import Answer, Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.guard.benchmark.guards import open_guard
@@ -293,11 +293,8 @@ def temperature(delta: FloatArray, labels: IntArray) -> float:
     def loss(t: float) -> float:
         return float(np.mean(np.logaddexp(0.0, -signs * delta / exp(t))))
 
-    try:
-        from scipy.optimize import minimize_scalar
-    except ImportError:
-        raise MissingExtraError("calibrating a temperature", "audit", "scipy") from None
-    return exp(float(minimize_scalar(loss, bounds=(log(1 / 16), log(64)), method="bounded").x))
+    optimize = need("scipy.optimize", "calibrating a temperature", "audit")
+    return exp(float(optimize.minimize_scalar(loss, bounds=(log(1 / 16), log(64)), method="bounded").x))
 
 
 def cohorts(corpus: PPECorpus) -> dict[str, BoolArray]:

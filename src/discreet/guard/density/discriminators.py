@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.errors import InputError, MissingExtraError
+from discreet.core.errors import InputError, need
 from discreet.core.types import FloatArray, IntArray
 from discreet.guard.density.base import LEAST_ROWS, Arrays, Saved, TooFewRowsError, as_float, restoring
 from discreet.guard.density.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
@@ -213,14 +213,11 @@ DISCRIMINATORS: dict[str, type[Discriminator]] = {
 
 def _fit(name: str, rows: NDArray[Any], labels: IntArray, **options: Any) -> Any:
     """A classifier of scikit-learn, fitted."""
-    try:
-        from sklearn import linear_model, neural_network
-        from sklearn.exceptions import ConvergenceWarning
-    except ImportError:
-        raise MissingExtraError("fitting a discriminator", "audit", "sklearn") from None
+    linear_model, neural_network, exceptions = (need(f"sklearn.{room}", "fitting a discriminator", "audit")
+                                                for room in ("linear_model", "neural_network", "exceptions"))
     kinds = {"logistic": linear_model.LogisticRegression, "perceptron": neural_network.MLPClassifier}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # as good as it gets in that many steps
+        warnings.simplefilter("ignore", exceptions.ConvergenceWarning)  # as good as it gets in that many steps
         return kinds[name](**options).fit(rows, labels)
 
 

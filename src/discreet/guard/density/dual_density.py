@@ -8,20 +8,19 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.core.errors import MissingExtraError
+from discreet.core.errors import need
 from discreet.core.types import FloatArray, IntArray
 from discreet.guard.density.base import DensityOptions, densities
 from discreet.guard.density.fitted_dual import SCALES, FittedDual, Projection
 from discreet.guard.density.one_class import NUS, NuSweep, sweep_nu
 from discreet.guard.density.typicality import Typicality
 
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils import check_random_state
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError:
-    raise MissingExtraError("fitting a dual density", "audit", "sklearn") from None
+need("sklearn", "fitting a dual density", "audit")
+
+from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
+from sklearn.utils import check_random_state  # noqa: E402
+from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
 PCA = 512
 FEATURES = ("embedding", "typicality")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import MissingExtraError
+from discreet.core.errors import need
 from discreet.core.types import FloatArray
 from discreet.guard.density.base import Density, DensityOptions, TooFewRowsError, as_float, densities, enough_rows
 from discreet.guard.density.exact import LEFT, as_rows, blocks, dots, row_sums, split, store
@@ -56,11 +56,8 @@ class GaussianMixture(Density):
     def fit(cls, x: NDArray[Any], options: DensityOptions, *, rng: np.random.Generator) -> Self:
         """See `Density`; `rng` draws the rows held out and seeds EM's start."""
         rows = as_float(enough_rows(x, "a Gaussian mixture"))
-        try:
-            from sklearn.exceptions import ConvergenceWarning
-            from sklearn.mixture import GaussianMixture as Peer
-        except ImportError:
-            raise MissingExtraError("fitting a Gaussian mixture", "audit", "sklearn") from None
+        mixture, exceptions = (need(f"sklearn.{name}", "fitting a Gaussian mixture", "audit")
+                               for name in ("mixture", "exceptions"))
         n, d = rows.shape
         order = rng.permutation(n)
         out = int(HELD_OUT * n)
@@ -72,10 +69,10 @@ class GaussianMixture(Density):
             k = max(1, min(k, fitted.size // (ROWS_PER_DIMENSION * d)))
         elif fitted.size < k:
             raise TooFewRowsError(f"a Gaussian mixture of {k} fixed components", fitted.size, k)
-        peer = Peer(k, covariance_type="full", random_state=int(rng.integers(2**31 - 1)))
+        peer = mixture.GaussianMixture(k, covariance_type="full", random_state=int(rng.integers(2**31 - 1)))
         with warnings.catch_warnings():
             # Whether EM converged is kept in the fitted density, and repeated rows make k-means say the obvious.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
             peer.fit(rows[np.sort(fitted)])
         arrays = [as_float(a) for a in (peer.weights_, peer.means_, peer.precisions_cholesky_)]
         raw = cls(options.n_components, 0.0, 1.0, bool(peer.converged_), *arrays)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from discreet.core.errors import MissingExtraError
+from discreet.core.errors import need
 from discreet.guard.text.direct.detect import BOUND, CHECKED, SHAPED, Facts, Hit
 
 ENTITIES: Mapping[str, str] = {
@@ -61,12 +61,10 @@ def pattern_engine(recognizers: Sequence[Any] | None = None) -> Any:
     Without lemmas, Presidio's context words ("ssn", "routing") would never raise a score. Its log is kept free of
     text: debug lines quote the context, and the IBAN recogniser logs values that it cannot read.
     """
-    try:
-        from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
-        from presidio_analyzer.nlp_engine import NlpArtifacts, SlimSpacyNlpEngine
-    except ImportError:
-        raise MissingExtraError("The Presidio recogniser", "presidio", "presidio_analyzer") from None
+    need("presidio_analyzer", "the Presidio recogniser", "presidio")
     import spacy
+    from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
+    from presidio_analyzer.nlp_engine import NlpArtifacts, SlimSpacyNlpEngine
 
     slim: Any = SlimSpacyNlpEngine
 

@@ -7,7 +7,6 @@ can learn. The unit is `LabelledText.text_key`; near duplicates are kept, and ke
 from __future__ import annotations
 
 import re
-import unicodedata
 import zlib
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -148,8 +147,7 @@ def nearest_duplicates(texts: Sequence[str], asked: IntArray) -> IntArray:
     MissingExtraError without datasketch.
     """
     datasketch = _datasketch()
-    folded = [unicodedata.normalize("NFKC", text).casefold() for text in texts]
-    sets = [_shingles(tuple(WORD.findall(text)) or (text,)) for text in folded]
+    sets = [_shingles(tuple(WORD.findall(text)) or (text,)) for text in map(text_key, texts)]
     signatures = list(datasketch.MinHash.generator(sets, num_perm=BANDS * BAND_ROWS, seed=0))
     index = datasketch.MinHashLSH(num_perm=BANDS * BAND_ROWS, params=(BANDS, BAND_ROWS))
     for number, signature in enumerate(signatures):
@@ -195,7 +193,7 @@ class NearDuplicates:
         """
         if key in self._sets:
             raise UsageError("a key was added twice; expected a new one for every text")
-        folded = unicodedata.normalize("NFKC", text).casefold()
+        folded = text_key(text)
         shingles = _shingles(tuple(WORD.findall(folded)) or (folded,))
         (signature,) = self._datasketch.MinHash.generator([shingles], num_perm=BANDS * BAND_ROWS, seed=0)
         mine = frozenset(map(zlib.crc32, shingles))

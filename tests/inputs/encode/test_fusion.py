@@ -23,7 +23,7 @@ OMAHA = "The client is a 52-year-old litigator from Omaha with two children."
 
 @pytest.fixture
 def fusion(hand_made: Path, corpus: list[str]) -> Fusion:
-    return Fusion.fit([load_encoder(hand_made), HashedEncoder(64), EvidenceEncoder("law")], [OMAHA, *corpus])
+    return Fusion.fit_encode([load_encoder(hand_made), HashedEncoder(64), EvidenceEncoder("law")], [OMAHA, *corpus])[0]
 
 
 def blocks(fusion: Fusion, rows: np.ndarray) -> list[np.ndarray]:
@@ -154,6 +154,6 @@ def test_impossible_fusions() -> None:
         with pytest.raises(UsageError, match="one positive number"):
             Fusion([one], weights)
     with pytest.raises(UsageError, match="no texts"):
-        Fusion.fit([one], [])
+        Fusion.fit_encode([one], [])
     with pytest.raises(UsageError, match="list of texts"):
         Fusion([one], [1]).encode("text")

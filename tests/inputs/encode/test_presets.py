@@ -85,8 +85,7 @@ def test_the_paper_s_three_encoders(tiny_model: TinyModel, tmp_path: Path, corpu
     found = build_encoders(f"paper={tmp_path / 'models'}", domain="law", cache=tmp_path / "cache")
     assert [e.name for e in found] == ["Qwen3-Embedding-0.6B", "bge-m3", "e5-large-v2"]
     assert [e.reader.pooling for e in found] == ["last", "cls", "mean"]  # type: ignore[attr-defined]
-    fusion = Fusion.fit(found, corpus)
-    rows = fusion.encode(corpus)
+    fusion, rows = Fusion.fit_encode(found, corpus)
     assert rows.shape == (len(corpus), 96)
     np.testing.assert_allclose(fusion.weights, 1, atol=1e-6)
     for block in np.split(rows, 3, axis=1):
@@ -155,7 +154,8 @@ def test_encoding_needs_nothing_heavy(hand_made: Path, tmp_path: Path) -> None:
     code = (
         "import json, sys\nfrom pathlib import Path\nfrom discreet.inputs.encode import Fusion, build_encoders\n"
         f"encoders = build_encoders({str(hand_made)!r} + ',lexical', domain='law', cache=Path({str(tmp_path)!r}))\n"
-        "assert len(Fusion.fit(encoders, ['A 47-year-old welder from Omaha.']).encode(['One text.', 'Two.'])) == 2\n"
+        "fusion, _ = Fusion.fit_encode(encoders, ['A 47-year-old welder from Omaha.'])\n"
+        "assert len(fusion.encode(['One text.', 'Two.'])) == 2\n"
         "print('@@' + json.dumps(list(sys.modules)))")
     env = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
     ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)

@@ -42,19 +42,12 @@ class Fusion:
         self.dim = sum(e.dim for e in self.encoders)
 
     @classmethod
-    def fit(cls, encoders: Sequence[Encoder], texts: Sequence[str]) -> Fusion:
-        """Weights from the rows of `texts`: every block gets a mean squared norm of 1.
-
-        A block that is zero on all of them keeps the weight 1: it says nothing about its scale.
-        """
-        return cls.fit_encode(encoders, texts)[0]
-
-    @classmethod
     def fit_encode(cls, encoders: Sequence[Encoder], texts: Sequence[str], readings: Sequence[Any] | None = None,
                    device: Device = "cpu"
                    ) -> tuple[Fusion, NDArray[np.float32]]:
-        """`fit` and the (n, dim) rows of the same texts, so that they are encoded once.
+        """Weights from the rows of `texts`, so that every block gets a mean squared norm of 1, and these (n, dim) rows.
 
+        A block that is zero on all of them keeps the weight 1: it says nothing about its scale.
         Encoders of the whole text take `readings` where the caller has already read the texts. With `device` "cuda"
         transformers run on a GPU here, and nowhere else. Raises UsageError where there is no text, or no such device.
         """

@@ -65,7 +65,7 @@ def parse_encoders(spec: str) -> tuple[Wanted, ...]:
 
 
 def build_encoders(spec: str, *, domain: object = None, cache: Path) -> tuple[Encoder, ...]:
-    """The encoders of a value of `--encoders`, ready for `Fusion.fit`; see the head of this module.
+    """The encoders of a value of `--encoders`, ready for `Fusion.fit_encode`; see the head of this module.
 
     `domain`, a name or folder, is needed for evidence only; `cache` is the folder that exports are kept in.
 

@@ -54,6 +54,14 @@ def tiny_model(folder: Path, kind: str, *, sentence: bool = True, **further: int
     return folder
 
 
+def pooled_before_the_first_padding(self: Any, input_ids: Any, attention_mask: Any = None, **_: Any) -> Any:
+    """What transformers did before its fix of issue 35352."""
+    torch, transformers = need("torch"), need("transformers")
+    logits = self.score(self.model(input_ids, attention_mask=attention_mask).last_hidden_state)
+    last = (torch.eq(input_ids, self.config.pad_token_id).int().argmax(-1) - 1) % input_ids.shape[-1]
+    return transformers.modeling_outputs.SequenceClassifierOutput(logits=logits[torch.arange(len(last)), last])
+
+
 def unigram() -> Tokenizer:
     found = Tokenizer(models.Unigram())
     found.normalizer = normalizers.NFKC()

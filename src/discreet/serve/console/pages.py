@@ -38,11 +38,6 @@ def span(seconds: float) -> str:
     return f"{s} s" if s < 100 else f"{round(s / 60)} min" if s < 6000 else f"{round(s / 3600)} h"
 
 
-def brief(ticket: str) -> str:
-    """The first letters of a ticket's id, enough to tell tickets of a queue apart."""
-    return ticket[:10]
-
-
 def _time(seconds: float, form: str) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime(form)
 
@@ -53,8 +48,8 @@ def environment() -> Environment:
     made = templates("discreet.serve.console")
     made.filters.update(
         away=lambda s: f"in {span(s)}" if s > 0 else "now", left=lambda s: f"{span(s)} left",
-        seconds=lambda s: f"{max(0, -int(-s // 1))} s", brief=brief, visible=visible, share=share, counted=counted,
-        thousands=lambda n: f"{n:,}", words=lambda name: str(name).replace("_", " "),
+        seconds=lambda s: f"{max(0, -int(-s // 1))} s", brief=lambda ticket: ticket[:10], visible=visible,
+        share=share, counted=counted, thousands=lambda n: f"{n:,}", words=lambda name: str(name).replace("_", " "),
         label=lambda code, kind: label(kind, code), number=number, percent=percent,
         people_scale=lambda people: Markup(scale(people)),
         lasting=lambda s: NOTHING if s is None else span(s), exact=lambda s: _time(s, "%Y-%m-%d %H:%M:%S"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.audit.scores.adapters.conftest import CORPUS, TEXTS, MakeModel, alone
 from tests.heavy import need, quiet
+from tests.tiny_models import pooled_before_the_first_padding
 
 from discreet.audit.scores.adapters.scorer import Settings
 from discreet.audit.scores.adapters.transformer import Transformer, adapter_folder
@@ -60,16 +61,10 @@ def test_end_as_padding_pools_at_the_last_token(make_model: MakeModel, tmp_path:
 
 
 def test_pooling_before_the_first_padding_is_refused(make_model: MakeModel, tmp_path: Path, transformers: Any,
-                                                     torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     folder = make_model(tmp_path / "m", "llama", pad_token_id=1)
-
-    def old(self: Any, input_ids: Any, attention_mask: Any) -> Any:
-        logits = self.score(self.model(input_ids, attention_mask=attention_mask).last_hidden_state)
-        last = (torch.eq(input_ids, self.config.pad_token_id).int().argmax(-1) - 1) % input_ids.shape[-1]
-        return transformers.modeling_outputs.SequenceClassifierOutput(logits=logits[torch.arange(len(last)), last])
-
     expected = np.stack([alone(folder, text) for text in TEXTS])
-    monkeypatch.setattr(transformers.LlamaForSequenceClassification, "forward", old)
+    monkeypatch.setattr(transformers.LlamaForSequenceClassification, "forward", pooled_before_the_first_padding)
     model = scored(folder)
     np.testing.assert_allclose(model.outputs(TEXTS), expected, rtol=0, atol=1e-5)
     with pytest.raises(InputError, match="padding token stands in texts, and this version of transformers"):

@@ -19,6 +19,7 @@ from tests.audit.train.transformer.tiny import (
     tiny_llama,
 )
 from tests.heavy import need, quiet
+from tests.tiny_models import pooled_before_the_first_padding
 
 from discreet.audit.train.transformer.classifier import choose_pad
 from discreet.audit.train.transformer.reading import NONE, SAFETY
@@ -53,14 +54,6 @@ def test_hidden_states_are_what_the_head_reads(tiny: dict[str, Path]) -> None:
             body = model.model.base_model(torch.tensor(rows[0].ids)[None])
         expected = body.pooler_output[0] if kind == "bert" else body.last_hidden_state[0, -1]
         np.testing.assert_allclose(states[0], expected, rtol=0, atol=1e-5)
-
-
-def pooled_before_the_first_padding(self: Any, input_ids: Any, attention_mask: Any = None, **_: Any) -> Any:
-    """What transformers did before its fix of issue 35352."""
-    torch, transformers = need("torch"), need("transformers")
-    logits = self.score(self.model(input_ids, attention_mask=attention_mask).last_hidden_state)
-    last = (torch.eq(input_ids, self.config.pad_token_id).int().argmax(-1) - 1) % input_ids.shape[-1]
-    return transformers.modeling_outputs.SequenceClassifierOutput(logits=logits[torch.arange(len(last)), last])
 
 
 def test_pooling_at_the_first_padding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -245,7 +246,7 @@ def test_declared_words_in_a_prompt_are_no_record() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"user_words": "Was she treated here?"}])
-def test_an_earlier_message_may_describe_whom_a_question_asks_about(more: dict[str, str]) -> None:
+def test_an_earlier_message_may_describe_whom_a_question_asks_about(more: dict[str, Any]) -> None:
     told = (Turn("user", "I want to ask about the 47-year-old beekeeper from Ludlow."), Turn("assistant", "Yes?"))
     assert check("Was she treated here?", "Yes, for gout in March.", conversation=told, **more).action == "flag"
     assert check("Was she treated here?", "I cannot say.", conversation=told, **more).action == "safe"

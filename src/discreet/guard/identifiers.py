@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 from discreet.core.records import PERSONS, Answer, Subject
 from discreet.guard.policy import Policy
@@ -15,6 +17,9 @@ from discreet.guard.text.reader import Seen
 from discreet.guard.text.render import render
 from discreet.guard.text.resources import patterns, words
 
+T = TypeVar("T")
+_NEAR = 40
+"""Characters of a text within which what stands in apposition to a name begins or ends."""
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
 _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
@@ -44,13 +49,15 @@ def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[Di
     form of their own."""
     names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans
              if s.kind == "name" and not _INITIALS.fullmatch(doc.text[s.start : s.end])]
+    seen_names = _Places(names)
     kept = [span for span in spans if span.type not in _NAMES
-            or any(start < span.end and span.start < end for start, end, _ in names)
+            or any(seen_names.at(span.start, span.end))
             or (_TITLED.match(said := doc.prepared.original[span.start : span.end]) and not _INITIALS.fullmatch(said))]
+    there = _Places((span.start, span.end, span) for span in kept)
     more = [DirectSpan("person_name", start, end) for start, end, s in names
             if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
             and not _in_office(doc.text, s.start)
-            and not any(start < span.end and span.start < end for span in kept)]
+            and not any(there.at(start, end))]
     return sorted([*kept, *more], key=lambda span: (span.start, span.end))
 
 
@@ -60,6 +67,23 @@ def _in_office(text: str, start: int) -> bool:
     return before is not None and before[1].lower() in words("names")["offices"]
 
 
+class _Places(Generic[T]):
+    """Stretches of a text with what stands there; which share a character with another is found without a look at
+    all."""
+
+    def __init__(self, of: Iterable[tuple[int, int, T]]) -> None:
+        self._of = sorted(of, key=lambda one: one[0])
+        self._longest = max((end - start for start, end, _ in self._of), default=0)
+
+    def at(self, start: int, end: int) -> Iterator[T]:
+        """What shares a character with a stretch."""
+        at = bisect_right(self._of, start - self._longest, key=lambda one: one[0])
+        while at < len(self._of) and self._of[at][0] < end:
+            if self._of[at][1] > start:
+                yield self._of[at][2]
+            at += 1
+
+
 class Status:
     """Whose identifiers the reader takes those of an answer for, by place in the original; some persons count as
     `private` whatever it takes them for. A name is also that of an office right before or behind it ("the district
@@ -67,17 +91,18 @@ class Status:
 
     def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str]) -> None:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
-        offices = [(s.start, s.end, s.subject) for s in spans if s.kind in ("occupation", "affiliation")
-                   and s.subject in _OF_OFFICE and s.person not in private]
+        offices = _Places((s.start, s.end, s) for s in spans if s.kind in ("occupation", "affiliation")
+                          and s.subject in _OF_OFFICE and s.person not in private)
         self._others = seen is not None and not private and seen.asked and seen.case.others > OTHERS
         self._nobody = seen is not None and not private and _of_nobody(seen)
-        self._spans: dict[str, list[tuple[int, int, Subject]]] = {}
+        found: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
             if subject == "third" and s.person not in private and s.kind == "name":
-                subject = next((of for start, end, of in offices if _beside(doc.text, s.start, s.end, start, end)),
-                               subject)
-            self._spans.setdefault(s.kind, []).append((*doc.prepared.span(s.start, s.end), subject))
+                subject = next((one.subject for one in offices.at(s.start - _NEAR, s.end + _NEAR)
+                                if _beside(doc.text, s.start, s.end, one.start, one.end)), subject)
+            found.setdefault(s.kind, []).append((*doc.prepared.span(s.start, s.end), subject))
+        self._spans = {kind: _Places(of) for kind, of in found.items()}
 
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
@@ -85,8 +110,8 @@ class Status:
         kind = _SORT.get(span.type)
         if kind is not None and (self._others or (self._nobody and kind != "name")):
             return "nobody"
-        shared = {subject for start, end, subject in self._spans.get(kind or "", ())
-                  if start < span.end and span.start < end}
+        there = self._spans.get(kind or "")
+        shared = set() if there is None else set(there.at(span.start, span.end))
         subject = shared.pop() if len(shared) == 1 else "third"
         return subject if kind == "name" or subject in _OF_OFFICE else "third"
 

@@ -1,4 +1,4 @@
-"""Which identifiers an answer has: places are found without a look at all of them, and as one who looks at all would."""
+"""Places of identifiers are found without a look at all of them, and are those that such a look finds."""
 
 from __future__ import annotations
 

@@ -49,11 +49,11 @@ def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[Di
     form of their own."""
     names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans
              if s.kind == "name" and not _INITIALS.fullmatch(doc.text[s.start : s.end])]
-    seen_names = _Places(names)
+    seen_names = Places(names)
     kept = [span for span in spans if span.type not in _NAMES
             or any(seen_names.at(span.start, span.end))
             or (_TITLED.match(said := doc.prepared.original[span.start : span.end]) and not _INITIALS.fullmatch(said))]
-    there = _Places((span.start, span.end, span) for span in kept)
+    there = Places((span.start, span.end, span) for span in kept)
     more = [DirectSpan("person_name", start, end) for start, end, s in names
             if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
             and not _in_office(doc.text, s.start)
@@ -67,7 +67,7 @@ def _in_office(text: str, start: int) -> bool:
     return before is not None and before[1].lower() in words("names")["offices"]
 
 
-class _Places(Generic[T]):
+class Places(Generic[T]):
     """Stretches of a text with what stands there; which share a character with another is found without a look at
     all."""
 
@@ -91,7 +91,7 @@ class Status:
 
     def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str]) -> None:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
-        offices = _Places((s.start, s.end, s) for s in spans if s.kind in ("occupation", "affiliation")
+        offices = Places((s.start, s.end, s) for s in spans if s.kind in ("occupation", "affiliation")
                           and s.subject in _OF_OFFICE and s.person not in private)
         self._others = seen is not None and not private and seen.asked and seen.case.others > OTHERS
         self._nobody = seen is not None and not private and _of_nobody(seen)
@@ -102,7 +102,7 @@ class Status:
                 subject = next((one.subject for one in offices.at(s.start - _NEAR, s.end + _NEAR)
                                 if _beside(doc.text, s.start, s.end, one.start, one.end)), subject)
             found.setdefault(s.kind, []).append((*doc.prepared.span(s.start, s.end), subject))
-        self._spans = {kind: _Places(of) for kind, of in found.items()}
+        self._spans = {kind: Places(of) for kind, of in found.items()}
 
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;

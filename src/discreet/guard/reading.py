@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.records import Answer, Evidence, Subject
-from discreet.guard.identifiers import OTHERS, Status, counts_directly, identifiers_in, whose
+from discreet.guard.identifiers import OTHERS, Places, Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
 from discreet.guard.text import lexicon as lex
@@ -26,7 +26,7 @@ from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
-from discreet.guard.text.reader import TOLD, Seen
+from discreet.guard.text.reader import TOLD, Seen, Span
 from discreet.guard.text.record import seen_in
 from discreet.guard.text.render import shown
 from discreet.guard.text.reply import Case
@@ -239,21 +239,24 @@ def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Polic
     texts = (doc.text, *request.of("user"))
     if any(patterns("requests")["made up"].search(" ".join(text.lower().split())) for text in texts):
         return seen
-    spans, counts, held = list(seen.spans), seen.counts, dict(seen.held)
+    counts, held, places = seen.counts, dict(seen.held), Places((s.start, s.end, s) for s in seen.spans)
+    gone: set[Span] = set()
+    come: list[Span] = []
     for first, last in doc.sentences:
         start, end = doc.tokens[first].start, doc.tokens[last - 1].end
-        inside = [s for s in spans if start <= s.start and s.end <= end]
+        inside = [s for s in places.at(start, end) if start <= s.start and s.end <= end]
         if sum(s.subject in _UNSAID and s.kind in policy.counted for s in inside) < policy.cluster:
             continue
         alone = seen_in(doc, said[start:end])
         if _most(alone, policy) > 0:
-            spans = [s for s in spans if s not in inside]
-            spans += [replace(s, start=s.start + start, end=s.end + start, person=f"{s.person} of {first}")
+            gone.update(inside)
+            come += [replace(s, start=s.start + start, end=s.end + start, person=f"{s.person} of {first}")
                       if s.person != s.subject else replace(s, start=s.start + start, end=s.end + start)
                       for s in alone.spans]
             counts = np.maximum(counts, alone.counts)
             held |= {(f"{who} of {first}" if who != of else who, of): odds for (who, of), odds in alone.held.items()}
-    return replace(seen, spans=tuple(sorted(spans, key=lambda s: (s.start, s.end))), counts=counts, held=held)
+    spans = sorted([*(s for s in seen.spans if s not in gone), *come], key=lambda s: (s.start, s.end))
+    return replace(seen, spans=tuple(spans), counts=counts, held=held)
 
 
 def _most(seen: Seen, policy: Policy) -> float:

@@ -180,11 +180,11 @@ class Run:
 
         differ, number = [], 0
         for size, sent in self.sent.items():
-            expected = []
-            for text in sent:
-                verdict = guard.check(text)
-                expected.append((verdict.action, None if verdict.score is None else round(verdict.score, 6)))
             for door in ("check", "proxy"):
+                expected = []
+                for text, body in zip(sent, self.bodies(door, size), strict=True):
+                    verdict = guard.check(text, body["messages"][0]["content"] if door == "proxy" else None)
+                    expected.append((verdict.action, None if verdict.score is None else round(verdict.score, 6)))
                 for at_a_time in (1, 4):
                     with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
                         found = list(pool.map(lambda one, door=door: told(one, door), self.bodies(door, size)))

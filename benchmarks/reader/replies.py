@@ -51,7 +51,7 @@ def replies(rng: random.Random) -> Iterator[Row]:
             else:
                 yield _row({**row, "user": passage}, row["answer"], "none" if case in ("own", "kin") else case)
     for user, answer in introduced(rows, rng):
-        yield {"id": user, "text": answer, "asked": user, "case": "none", "spans": [], "people": {}, "marks": {}}
+        yield _row({"id": user, "user": user}, answer, "none")
     for row in (row for name in ROLES for row in lines(ASSISTANTS.parent / "unseen" / f"{name}.jsonl")):
         yield _row(row, row["answer"], "leak" if row["private"] else "staff")
     yield from by_grammar(rng.randrange(10**6))

@@ -17,7 +17,7 @@ from discreet.guard.text.reader import Seen
 from discreet.guard.text.render import render
 from discreet.guard.text.resources import patterns, words
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _NEAR = 40
 """Characters of a text within which what stands in apposition to a name begins or ends."""
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
@@ -67,15 +67,15 @@ def _in_office(text: str, start: int) -> bool:
     return before is not None and before[1].lower() in words("names")["offices"]
 
 
-class Places(Generic[T]):
-    """Stretches of a text with what stands there; which share a character with another is found without a look at
-    all."""
+class Places(Generic[_T]):
+    """Stretches of a text with what stands there, looked up by place: a look at all of them for each of many others
+    would take time quadratic in the text."""
 
-    def __init__(self, of: Iterable[tuple[int, int, T]]) -> None:
+    def __init__(self, of: Iterable[tuple[int, int, _T]]) -> None:
         self._of = sorted(of, key=lambda one: one[0])
         self._longest = max((end - start for start, end, _ in self._of), default=0)
 
-    def at(self, start: int, end: int) -> Iterator[T]:
+    def at(self, start: int, end: int) -> Iterator[_T]:
         """What shares a character with a stretch."""
         at = bisect_right(self._of, start - self._longest, key=lambda one: one[0])
         while at < len(self._of) and self._of[at][0] < end:

@@ -16,6 +16,7 @@ from math import inf
 from discreet.core.records import PERSONS, Subject
 from discreet.guard.identifiers import identifiers_in
 from discreet.guard.policy import Policy
+from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.consent import Spoken
 from discreet.guard.text.direct.detect import direct_of
@@ -39,7 +40,8 @@ _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
 _PUBLIC = frozenset({"public", "historic"})
 """An answer that tells of these alone confirms nothing about anybody private."""
 _TOLD_OF = ("third", "speaker")
-_SPOKEN_OF = re.compile(r"\b(?:[Hh]er?s?|[Ss]he|[Hh]im|[Hh]is)\b|\b[A-Z]\. ?[A-Z]\.")
+"""Whose attributes make a text one that describes somebody."""
+_INITIALS = re.compile(r"\b[A-Z]\. ?[A-Z]\.")
 _LONGEST = 20_000
 """Characters of a retrieved text beyond which it is not compared with a question."""
 
@@ -105,13 +107,14 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
         probe = _described_by(text, records, attributes, request, policy, asker, sure=mine and asked[text] > _SURE)
         if probe is not None:
             return probe
-    for text in (f"{before}\n{text}" for before in reversed(request.before) for text in told):
+    for before in reversed(request.before):
         # "Yes, in March." to "Was she treated here?" tells of whom an earlier message of the user describes.
-        odds = seen_in(doc, doc.text, (text,)).behind[0].tells
-        probe = None if odds <= TELLS else _described_by(
-            text, records, attributes, request, policy, asker, sure=mine and odds > _SURE)
-        if probe is not None:
-            return probe
+        texts = tuple(f"{before}\n{text}" for text in told)
+        for text, case in zip(texts, seen_in(doc, doc.text, texts).behind, strict=True):
+            probe = None if case.tells <= TELLS else _described_by(
+                text, records, attributes, request, policy, asker, sure=mine and case.tells > _SURE)
+            if probe is not None:
+                return probe
     return None
 
 
@@ -140,8 +143,9 @@ def _knows(request: Request, policy: Policy) -> bool:
         return True
     texts = [*_around(request), *request.of("answer")]
     asked = frozenset(fact_words(request.asked))
-    return any(_SPOKEN_OF.search(text) or not asked.isdisjoint(fact_words(text)) for text in texts) or Records(
-        texts, policy, request.docs).describe()
+    pointed = any(_INITIALS.search(text) or not asked.isdisjoint(fact_words(text))
+                  or any(word in lex.THIRD for word in request.docs[text].lowers) for text in texts)
+    return pointed or Records(texts, policy, request.docs).describe()
 
 
 def _records(request: Request) -> list[str]:

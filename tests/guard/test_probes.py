@@ -251,6 +251,9 @@ def test_an_earlier_message_may_describe_whom_a_question_asks_about(more: dict[s
     assert check("Was she treated here?", "Yes, for gout in March.", conversation=told, **more).action == "flag"
     assert check("Was she treated here?", "I cannot say.", conversation=told, **more).action == "safe"
     assert check("When are you open?", "We are open from nine to five.", conversation=told, **more).action == "safe"
+    later = (*told, *(turn for text in ("Are you open?", "Since when?", "And on Sunday?", "Is there a ramp?")
+                      for turn in (Turn("user", text), Turn("assistant", "Yes."))))
+    assert check("Was she treated here?", "Yes, for gout in March.", conversation=later, **more).action == "flag"
     kin = (Turn("user", "My mother is 82, a retired welder in Leeds."), Turn("assistant", "How can I help?"))
     said = "Yes, she can take it with food."
     assert check("Can she take ibuprofen?", said, conversation=kin, **more).action == "safe"
@@ -272,7 +275,9 @@ def test_a_long_message_about_ones_own_is_answered() -> None:
 
 
 def test_somebody_known_beside_a_confirmation_does_not_hide_it() -> None:
-    assert check(ASKED, "Yes, she was. By the way, Barack Obama was the 44th president.").action == "flag"
+    for said in ("Yes, she was. By the way, Barack Obama was the 44th president.",
+                 "Yes, she was, like Barack Obama, the 44th president.", "Like Barack Obama, the president, she was."):
+        assert check(ASKED, said).action == "flag"
     assert check("Who was the 44th president?", "Barack Obama, the first president born in Hawaii.").action == "safe"
 
 

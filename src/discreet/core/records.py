@@ -140,7 +140,8 @@ class Answer:
     model got it, which may hold retrieved text; `prompts` says what such messages are. `sources` are the retrieved
     passages, those that anybody may read as `Public`; `conversation` holds the earlier messages, oldest first. `asker`
     is "self" where the caller has authenticated that the user is the person whom the records describe. `calls`: the
-    answer is arguments of tool calls and no other text, and what the model was given stands in the other fields.
+    answer is arguments of tool calls, and what the model was given stands in the other fields; text that is said beside
+    them is an answer of its own.
     """
 
     id: str

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
-from discreet.core.records import PERSONS, Subject
+from discreet.core.records import Subject
 from discreet.guard.identifiers import identifiers_in
 from discreet.guard.policy import Policy
 from discreet.guard.text import lexicon as lex
@@ -37,8 +37,6 @@ _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
 """Whose a question's attributes may be that describe whom it asks about: it is read for that alone."""
-_PUBLIC = frozenset({"public", "historic"})
-"""An answer that tells of these alone confirms nothing about anybody private."""
 _TOLD_OF = ("third", "speaker")
 """Whose attributes make a text one that describes somebody."""
 _INITIALS = re.compile(r"\b[A-Z]\. ?[A-Z]\.")
@@ -97,8 +95,6 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     told = [text for text, odds in asked.items() if odds > _least(text, request, general=general)]
     if not told or policy.probe == "pass" or (calls and not _knows(request, policy)):
         return None
-    if _of_known_persons(doc, attributes):  # "Who was the president?" is no probe.
-        return None
     adds = any(a.kind in policy.counted and a.subject in policy.subjects for a in attributes)
     if repeats and not adds and request.own is not None and set(fact_words(doc.text)) <= request.own.words:
         return None  # It tells users what they told of theirs, and no more.
@@ -124,15 +120,6 @@ def _described_by(text: str, records: Records, told: tuple[Attribute, ...], requ
     spoken = Spoken(text, request.docs)
     read = Read.of(spoken.doc, policy.domain)
     return described(spoken, read, records, told, policy, asker=asker, sure=sure)
-
-
-def _of_known_persons(doc: Doc, attributes: tuple[Attribute, ...]) -> bool:
-    """Whether an answer tells of public and historic persons, and of these alone in every sentence."""
-    persons = {a.subject for a in attributes if a.subject in PERSONS}
-    if not persons or not persons <= _PUBLIC:
-        return False
-    there = {doc.tokens[doc.token_at_original(a.start)].sentence for a in attributes if a.subject in _PUBLIC}
-    return all(doc.tokens[first].sentence in there for first, _ in doc.sentences)
 
 
 def _knows(request: Request, policy: Policy) -> bool:

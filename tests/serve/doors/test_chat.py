@@ -51,13 +51,22 @@ def test_text_is_judged_wherever_it_stands(place: str) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_it_is_known_where_only_arguments_are_said(place: str) -> None:
+def test_it_is_known_where_arguments_are_said(place: str) -> None:
     found = cleaned(with_message(**{"content": None, **PLACES[place]}), TOOLS)
     assert not answers_of_completion(found, Answer("", ""))[0].calls
     for blank in (None, "\n\n"):
         found = cleaned(with_message(**{"content": blank, **PLACES[place]}), TOOLS)
-        judged = answers_of_completion(found, Answer("", ""), words_alone=True)[0]
+        [judged] = answers_of_completion(found, Answer("", ""), words_alone=True)
         assert judged.calls == (place in ("arguments", "custom", "function_call"))
+
+
+def test_what_is_said_beside_a_call_is_judged_by_itself_too() -> None:
+    found = cleaned(with_message(**{**PLACES["arguments"], "content": "Let me look."}), TOOLS)
+    judged = answers_of_completion(found, Answer("", ""), words_alone=True)
+    assert [(one.calls, "Let me look." in one.answer, MARK in one.answer) for one in judged] == [
+        (True, True, True), (False, True, False)]
+    assert len({one.id for one in judged}) == 2
+    assert [one.calls for one in answers_of_completion(found, Answer("", ""))] == [False]
 
 
 def test_text_anywhere_else_does_not_go_out() -> None:

@@ -116,6 +116,20 @@ def test_a_leak_is_withheld_wherever_it_stands(native: Proxy, place: str, stream
     assert "litigator" not in response.text + service.log.getvalue()
 
 
+@pytest.mark.parametrize(("system", "said", "action"), [
+    ("You look things up for a clinic.", (), "pass"), ("You look things up for a clinic.", ("Let me look.",), "pass"),
+    ("You look things up for a clinic.", ("Yes, she was.",), "block"),
+    ("File: the 52-year-old litigator from Omaha was treated for gout.", (), "block")])
+def test_a_first_look_into_records_confirms_nothing(native: Proxy, system: str, said: tuple[str, ...], action: str
+                                                    ) -> None:
+    look = {"type": "tool_use", "id": "toolu_01A09q90qw90lq917835", "name": "find", "input": {"query": "records"}}
+    service, _ = native(message(*map(text, said), look, stop_reason="tool_use"))
+    asked = [{"role": "user", "content": "Was the 52-year-old litigator from Omaha treated here?"}]
+    tools = [{"name": "find", "input_schema": {"type": "object"}}]
+    response = service.ask("/v1/messages", {**ASK, "system": system, "messages": asked, "tools": tools})
+    assert response.headers["x-discreet-action"] == action
+
+
 def test_text_that_citations_cut_is_judged_in_one_piece(native: Proxy) -> None:
     parts = ["The patient is a 52-ye", "ar-old litig", "ator from Oma", "ha with two children."]
     service, _ = native(message(*(text(one, citations=[CITED]) for one in parts)))

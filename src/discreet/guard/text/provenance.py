@@ -36,7 +36,7 @@ _SHORT, _LINE, _MOST = 150, 60, 8
 _WINDOW, _HEAD, _STEP, _STRETCHES = 70, 20, 35, 24
 """Words of a user's text that is read as one question, those of its beginning that stand before every stretch of a
 longer one, from one stretch to the next, and most stretches."""
-_BEFORE = 3
+_BEFORE = 8
 """Earlier messages of the user in which somebody may be described of whom a later one asks."""
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 

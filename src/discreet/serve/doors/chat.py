@@ -179,9 +179,10 @@ def texts_of(choice: Json) -> list[str]:
     return [part for part in parts if part]
 
 
-def _is_call(choice: Json) -> bool:
-    """Whether a cleaned choice says nothing but what it hands to tools."""
-    return [one for one in texts_of(choice) if one.strip()] == _arguments(choice["message"])
+def _besides_calls(choice: Json) -> str:
+    """What a cleaned choice says besides what it hands to tools."""
+    handed = _arguments(choice["message"])
+    return "\n\n".join(text for text in texts_of(choice) if text.strip() and text not in handed)
 
 
 def _arguments(message: Json) -> list[str]:
@@ -200,11 +201,15 @@ def readable(arguments: str) -> str:
 
 def answers_of_completion(completion: Json, asked: Answer, *, words_alone: bool = False) -> list[Answer]:
     """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one.
-    `words_alone`: the model was shown the words of `asked` and nothing else."""
-    texts = ["\n\n".join(texts_of(choice)) for choice in completion["choices"]]
-    calls = words_alone and all(_is_call(choice) for choice in completion["choices"])
-    return [replace(asked, id=f"{completion['id']}-{number}", answer=text, calls=calls)
-            for number, text in enumerate(and_together(texts))]
+    `words_alone`: the model was shown the words of `asked` and nothing else, so that what it hands to tools confirms
+    nothing; what it says beside that is judged by itself as well."""
+    choices = completion["choices"]
+    texts = ["\n\n".join(texts_of(choice)) for choice in choices]
+    calls = words_alone and any(_arguments(choice["message"]) for choice in choices)
+    besides = [said for choice in choices if calls and (said := _besides_calls(choice))]
+    judged = [*((text, calls) for text in and_together(texts)), *((said, False) for said in and_together(besides))]
+    return [replace(asked, id=f"{completion['id']}-{number}", answer=text, calls=of_calls)
+            for number, (text, of_calls) in enumerate(judged)]
 
 
 def and_together(texts: list[str]) -> list[str]:

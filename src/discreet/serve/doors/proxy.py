@@ -47,11 +47,12 @@ ANSWERED: dict[int | str, dict[str, Any]] = {200: {
 """What the document of the API says of an answer; its fields are those of the client's protocol."""
 
 WITHOUT_TEXT = frozenset(
-    "model messages stream stream_options n seed stop stop_sequences temperature top_p top_k max_tokens "
+    "model messages system stream stream_options n seed stop stop_sequences temperature top_p top_k max_tokens "
     "max_completion_tokens frequency_penalty presence_penalty logit_bias logprobs top_logprobs tools tool_choice "
-    "functions function_call parallel_tool_calls response_format reasoning_effort user safety_identifier service_tier "
-    "store metadata".split())
-"""Fields of a request for the upstream that show the model no text of a record; of others that is not known."""
+    "functions function_call parallel_tool_calls response_format reasoning_effort thinking user safety_identifier "
+    "service_tier store metadata".split())
+"""Fields of a request for the upstream that show the model no text but that of the judged messages, among which
+`system` is; of others that is not known."""
 
 
 class Known(BaseModel):

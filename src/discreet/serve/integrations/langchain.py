@@ -17,7 +17,7 @@ from typing import Any
 from discreet.core.errors import DiscreetError, NotJudgedError, need
 from discreet.core.records import Code, Prompts, Verdict
 from discreet.guard import Guard
-from discreet.serve.integrations.withhold import OnUnsafe, Withholder, holds_text
+from discreet.serve.integrations.withhold import OnUnsafe, Withholder
 
 need("langchain.agents.middleware", "the LangChain middleware", "langchain")
 
@@ -146,9 +146,11 @@ class GuardMiddleware(AgentMiddleware):
         if isinstance(response, AIMessage):
             response = ModelResponse(result=[response])
         result = response.result
-        calls = self.tool_calls and shown.messages is not None and all(_is_call(one) for one in result)
-        code = self._judged([_content(one, self.tool_calls) for one in result], shown.of(request), request.state,
-                            calls=calls)
+        before = shown.of(request)
+        calls = self.tool_calls and shown.messages is not None and any(getattr(one, "tool_calls", ()) for one in result)
+        code = self._judged([_content(one, self.tool_calls) for one in result], before, request.state, calls=calls)
+        if calls and code == "ok":  # What it says beside what it hands to tools is no call.
+            code = self._judged([_besides_calls(one) for one in result], before, request.state)
         said = next((one for one in result if isinstance(one, AIMessage)), AIMessage(""))
         if code != "ok":
             return ModelResponse(result=[self._instead(said, code)])
@@ -327,10 +329,9 @@ def _content(message: BaseMessage, tool_calls: bool = True) -> list[Any]:
             {key: one for key, one in message.additional_kwargs.items() if key not in ("tool_calls", "function_call")}]
 
 
-def _is_call(message: BaseMessage) -> bool:
-    """Whether a message says nothing but what it hands to tools."""
-    return isinstance(message, AIMessage) and not holds_text(
-        [_without_arguments(message.content), _without_arguments(message.additional_kwargs)])
+def _besides_calls(message: BaseMessage) -> list[Any]:
+    """What a message says besides what it hands to tools."""
+    return [_without_arguments(message.content), _without_arguments(message.additional_kwargs)]
 
 
 def _without_arguments(content: Any) -> Any:

@@ -111,14 +111,6 @@ def texts_of(content: object) -> Iterator[str]:
         raise UnreadableError
 
 
-def holds_text(content: object) -> bool:
-    """Whether an answer's content holds any text, or what cannot be read."""
-    try:
-        return any(text.strip() for text in texts_of(content))
-    except UnreadableError:
-        return True
-
-
 def data(value: object) -> str:
     """A tool's arguments, or the fields of a schema, as one text: the names of fields tell what a value is."""
     try:

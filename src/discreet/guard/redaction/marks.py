@@ -6,12 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from discreet.guard.policy import plain_name
-from discreet.guard.reading import Finding
+from discreet.guard.policy import Policy, plain_name
+from discreet.guard.reading import Finding, Reading
 from discreet.guard.redaction.wording import Edit
 from discreet.guard.text.render import render
 
 MARK = re.compile(r"\[([a-z][a-z ]*) (\d+)\]")
+NUMBER = "number"
+"""The type of what is written like the number of a record."""
+_NUMBER = re.compile(r"(?<![\w.,:/@$£€¥#-])(?<![$£€¥] )#?(?:[A-Z]{1,5}[-/ ]{0,2})?\d+"
+                     r"(?:[-/]\d+| \d{3,})*(?![\w%]|[.,:/-]\d)")
+_DATE = re.compile(r"\d{1,3}/\d{1,3}|(?:19|20)\d\d(?:[-/](?:\d\d){1,2}){0,2}|\d{1,2}[-/]\d{1,2}[-/](?:\d\d){1,2}")
+_DIGITS = 5
+"""From so many digits on a number may be that of a record."""
+_MONEY = re.compile(r"(?:EUR|USD|GBP|CHF|NOK|SEK|DKK|PLN|AUD|CAD|NZD|HKD|SGD|JPY|CNY|INR|ZAR|KES|NGN|BRL|MXN|R) ?")
+_AMOUNT = re.compile(r" ?[a-z£$€¥]")
 _POSSESSIVE = re.compile(r"['’]s$")
 _NAME = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
@@ -50,6 +59,26 @@ def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
                 and not any(start < m.end() and m.start() < end for start, end in taken)):
             found.append((Edit(m.start(), m.start() + len(bare), words[bare.lower()]), "person_name"))
     return sorted(found, key=lambda one: (one[0].start, one[0].end))
+
+
+def further_of(reading: Reading, findings: Iterable[Finding], policy: Policy) -> list[Finding]:
+    """What redaction marks though it does not make an answer a flag: names that the reader gives to private persons,
+    as lone given names are, and what is written like the number of a record ("IP 20881/7", "member 40-77129")."""
+    text = reading.answer.answer
+    taken = [(one.start, one.end) for one in findings if one.layer == "direct"]
+    names = [("person_name", *reading.doc.prepared.span(s.start, s.end)) for s in reading.seen.spans
+             if s.kind == "name" and s.subject in policy.subjects]
+    numbers = [(NUMBER, m.start(), m.end()) for m in _NUMBER.finditer(text) if _is_of_record(m, text)]
+    return [Finding(kind, "third", "", start, end, "", "direct", True) for kind, start, end in (*names, *numbers)
+            if not any(a < end and start < b for a, b in taken)]
+
+
+def _is_of_record(found: re.Match[str], text: str) -> bool:
+    """Whether a number is neither too short, nor a date, an amount or a quantity."""
+    said = found[0]
+    if sum(map(str.isdigit, said)) < _DIGITS or _DATE.fullmatch(said):
+        return False
+    return not (_MONEY.match(said) or (said.isdigit() and _AMOUNT.match(text, found.end())))
 
 
 def _value(said: str, noun: str) -> str:

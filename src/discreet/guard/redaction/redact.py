@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from discreet.core.records import Answer
 from discreet.guard.reading import Finding, Reading
-from discreet.guard.redaction.marks import MARK, marks_of
+from discreet.guard.redaction.marks import MARK, NUMBER, further_of, marks_of
 from discreet.guard.redaction.pieces import Pieces
 from discreet.guard.redaction.wording import ORDER, Edit, wider
 from discreet.guard.text.reader import TOLD
@@ -123,7 +123,8 @@ class _Search:
         self.guard, self.answer, self.before = guard, answer, before
         self.original = answer.answer
         self.pieces = Pieces.of(self.original)
-        self.marks = marks_of(self.original, before.findings) if len(self.pieces.pieces) <= MOST else []
+        found = [*before.findings, *further_of(reading, before.findings, guard.policy)]
+        self.marks = marks_of(self.original, found) if len(self.pieces.pieces) <= MOST else []
         self._alone: dict[str, tuple[Judgement, Reading | None]] = {}
         self.options: dict[str, list[tuple[Edit, ...]]] = {}
         self.found: list[Finding] = []
@@ -301,7 +302,7 @@ class _Search:
         """Whether a sentence speaks of an individual who counts, or of one with a mark."""
         subjects = self.guard.policy.subjects
         return (any(r.subject in subjects and r.form != "plural" for r in alone.referents(self.guard.policy))
-                or MARK.search(alone.answer.answer) is not None)
+                or any(m[1] != NUMBER for m in MARK.finditer(alone.answer.answer)))
 
     def _unsafe(self, judgement: Judgement, alone: Reading | None) -> bool:
         """Whether one sentence is not safe by itself. What is short may read as no language or as an answer to

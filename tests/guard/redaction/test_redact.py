@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet import Answer, Guard, Policy
 from discreet.core.errors import DetectorError, PolicyError, UsageError
 from discreet.guard import reading as reading_module
-from discreet.guard.redaction.marks import marks_of
+from discreet.guard.redaction.marks import further_of, marks_of
 from discreet.guard.redaction.pieces import Pieces
 from discreet.guard.redaction.redact import Redaction, applied, stricter
 from discreet.guard.redaction.wording import wider
@@ -74,6 +74,26 @@ def test_marks_are_stable(rules: Guard) -> None:
 def test_names(rules: Guard, text: str, marks: str) -> None:
     found = marks_of(text, rules.judge(text).findings)
     assert " ".join(re.findall(r"\d", "".join(edit.new for edit, _ in found))) == marks
+
+
+@pytest.mark.parametrize(("said", "marked"), [
+    ("hospital no. H308 5516", "H308 5516"), ("IP 20881/7", "IP 20881/7"), ("member 40-77129", "40-77129"),
+    ("- **40402**: flag only", "40402"), ("order #77120", "#77120"), ("complaint HK-7/2291", "HK-7/2291"),
+    ("138/88", None), ("2024-11-29", None), ("2019/20", None), ("03/11/1989", None), ("EUR 56000", None),
+    ("HK$20000", None), ("£ 20000", None), ("18204 records", None), ("12 CFR 1026.35", None), ("12,345", None),
+    ("S-208", None), ("12:30:44", None), ("99999%", None)])
+def test_what_is_written_like_the_number_of_a_record(rules: Guard, said: str, marked: str | None) -> None:
+    judgement, reading = rules.judged(Answer("a", f"The nurse wrote down {said}"), None)
+    assert reading is not None
+    found = further_of(reading, [one for one in judgement.findings if one.layer != "direct"], rules.policy)
+    assert [reading.answer.answer[one.start : one.end] for one in found] == ([] if marked is None else [marked])
+
+
+def test_redaction_marks_more_than_what_flags(rules: Guard) -> None:
+    text = "Patient Ana Ortiz, born 4 May 1971, ref. 55-20933, has gout. Leah has it too. Take the tablets with food."
+    found = sound(text, rules.redact(text))
+    assert found == ("Patient [name 1], born [date of birth 1], ref. [number 1], has gout. [name 2] has it too. "
+                     "Take the tablets with food.")
 
 
 @pytest.mark.parametrize(("kind", "text", "said", "wanted"), [

@@ -108,8 +108,8 @@ compare: export OMP_NUM_THREADS := 1
 compare: $(STAMP) $(JAX) $(GUARD) $(SACRO) $(ART)
 	$(BIN)/python -m benchmarks.membership_compared --data $(DATA) --runs $(RUNS)
 
-# Trains the reader further: make reader DATA=… REFUSE=… (public sets, and the script that knows test text). An hour on
-# two free cores; with the state there, training is not repeated. The parser lives in an environment of its own. WORK
+# Trains the reader further: make reader DATA=… REFUSE=… (public sets, and the script that knows test text). Two hours
+# on two free cores; with the state there, training is not repeated. The parser lives in an environment of its own. WORK
 # holds text of the data, so it lies outside of the repository.
 TEACHER := $(PEERS)/teacher/.installed
 WORK ?= ../discreet-reader
@@ -128,6 +128,7 @@ reader: $(STAMP) $(TEACHER)
 		--start $(WORK)/before.pt --epochs 1 --rate 1e-4 --frames 400 --seed 9 --state $(WORK)/first.pt --output $(WORK)/first
 	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
 		--start $(WORK)/first.pt --epochs 1 --rate 7e-5 --frames 150 --share 0.15 --seed 10 --state $(WORK)/state.pt
+	$(BIN)/python -m benchmarks.reader.classifier --data $(DATA) --refuse $(REFUSE) --epochs 3 --state $(WORK)/classifier.pt
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
 

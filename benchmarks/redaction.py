@@ -87,7 +87,7 @@ def by_presidio() -> Callable[[str], str]:
     guard = PresidioGuard()
 
     def mask(text: str) -> str:
-        for span in sorted(guard.predict(text, None).spans, key=lambda s: -s.start):
+        for span in sorted(guard.predict(text, None).spans or (), key=lambda s: -s.start):
             text = f"{text[: span.start]}[{span.kind}]{text[span.end :]}"
         return text
 
@@ -106,7 +106,8 @@ def spia(data: Path) -> Row:
     found: Row = {}
     for category in ("panorama", "tab"):
         rows = [row for row in documents if row["category"] == category]
-        for name, mask in (("as it is", str), *((f"redaction, {point}", by_redaction(point)) for point in POINTS), ("Presidio", by_presidio())):
+        ways: dict[str, Callable[[str], str]] = {"as it is": str, **{f"redaction, {point}": by_redaction(point) for point in POINTS}, "Presidio": by_presidio()}
+        for name, mask in ways.items():
             left = [(row, mask(row["text"])) for row in rows]
             people = [_left(subject, row["text"], text) for row, text in left for subject in ast.literal_eval(str(row["subjects"]))]
             people = [(stated, still) for stated, still in people if stated]

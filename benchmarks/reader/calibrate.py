@@ -4,7 +4,7 @@
 
 A text with two or more attributes bound to a private person or the speaker is a cluster; one with one or none is not. Answers are read
 alone, but for those whose frame may stand in the question, and behind their questions, where leaks and all others weigh the same. The
-weights are not negative. Each family (each writer) is scored by weights that the others gave; the thresholds stand where those scores
+weights are not negative. Answers of writers who judged before (`SPENT`) choose too. Each family (each writer) is scored by weights that the others gave; the thresholds stand where those scores
 flag a share of the texts that are read alone and hold no cluster of anybody private.
 """
 
@@ -20,7 +20,8 @@ import numpy as np
 from benchmarks.reader.answers import CHOOSING, IN_QUESTION, answers, of_answer
 from benchmarks.reader.corpus import labelled
 from benchmarks.reader.export import write_card
-from benchmarks.reader.rows import CLASSES, Row
+from benchmarks.reader.passages import HERE
+from benchmarks.reader.rows import CLASSES, Row, lines
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -33,6 +34,8 @@ from discreet.guard.text import reader as package
 Floats = NDArray[np.float64]
 SHARES = {"conservative": 0.02, "balanced": 0.035, "strict": 0.07}
 COUNTED = {"conservative": 0.0, "balanced": -1.5, "strict": -3.0}
+SPENT = ("e", "i")
+"""Sets of unseen answers that no longer judge."""
 UNSURE = {"conservative": 0.05, "balanced": 0.08, "strict": 0.12}
 """Of each operating point: the share of the texts without an attribute of anybody private whose odds lie above its threshold, the
 log-odds of the reader's count that a flag asks for besides, and the share of those texts that are held."""
@@ -104,9 +107,9 @@ def _read(rows: list[Row], asked: bool) -> list[Row]:
 
 
 def _columns(rows: list[Row], key: str, value: str) -> tuple[Floats, Floats, NDArray[np.str_]]:
-    """The parts (n, 3), which rows have a value, and families."""
+    """The parts (n, 4), which rows have a value, and families."""
     said = [one["parts"] for one in rows]
-    x = np.array([[one.text or 0.0, one.spans, one.tells or 0.0] for one in said], np.float64)
+    x = np.array([[one.text or 0.0, one.spans, one.tells or 0.0, one.together or 0.0] for one in said], np.float64)
     return np.clip(x, -MOST, MOST), np.array([one[key] == value for one in rows], np.float64), np.array([one["family"] for one in rows])
 
 
@@ -116,7 +119,9 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
     args = parser.parse_args()
     pool = [r for r in labelled(args.data, args.texts) if not r["teaches"]]
-    said = [{**of_answer(item), "family": item["writer"], "domain": "medical", "passage": item["id"]} for writer in CHOOSING for item in answers(writer)]
+    said = [{**of_answer(item), "family": item["writer"], "domain": "medical", "passage": item["id"]}
+            for item in (*(item for writer in CHOOSING for item in answers(writer)),
+                          *(item for name in SPENT for path in sorted((HERE / "unseen").glob(f"confirm_{name}?.jsonl")) for item in lines(path)))]
     card_file = package.FOLDER / package.CARD
     card = json.loads(card_file.read_text(encoding="utf-8"))
     card["thresholds"] = thresholds(pool)
@@ -130,11 +135,13 @@ def main() -> None:
     full = np.array([one["parts"].text is not None for one in alone])
     counted = np.array([one["parts"].counted for one in alone])
     behind, is_leak, writers = _columns(asked, "kind", "leak")
-    out: dict[str, Any] = {"whole": fit(given[full], is_cluster[full]).round(4).tolist(),
-                           "asked": fit(behind, is_leak, even=True).round(4).tolist(),
+    both = np.array([one["parts"].together is not None for one in asked])
+    out: dict[str, Any] = {"whole": fit(given[full][:, :3], is_cluster[full]).round(4).tolist(),
+                           "asked": fit(behind[:, :3], is_leak, even=True).round(4).tolist(),
+                           "together": fit(behind[both], is_leak[both], even=True).round(4).tolist(),
                            "spans": fit(given[:, [1]], is_cluster).round(4).tolist()}
     odds = left_out(given[:, [1]], is_cluster, families)
-    odds[full] = left_out(given[full], is_cluster[full], families[full])
+    odds[full] = left_out(given[full][:, :3], is_cluster[full], families[full])
     out["tau"] = {name: round(float(np.quantile(odds[none], 1 - share)), 4) for name, share in SHARES.items()}
     out["counted"] = COUNTED
     out["unsure"] = {name: min(tau, round(float(np.quantile(odds[none], 1 - UNSURE[name])), 4)) for name, tau in out["tau"].items()}
@@ -145,12 +152,14 @@ def main() -> None:
         flagged = (odds > tau) & told & (counted > COUNTED[name])
         print(name, "flagged", {k: round(float(flagged[m].mean()), 3) for k, m in kinds.items()},
               "held", {k: round(float((odds[m] > out["unsure"][name]).mean()), 3) for k, m in kinds.items()})
-    odds_asked = left_out(behind, is_leak, writers, even=True)
+    odds_asked = left_out(behind[:, :3], is_leak, writers, even=True)
+    odds_asked[both] = left_out(behind[both], is_leak[both], writers[both], even=True)
     for name, tau in out["tau"].items():
         print(name, "behind questions", {k: [round(float((odds_asked[m] > limit).mean()), 3) for limit in (tau, out["unsure"][name])]
                                          for k, m in (("leaks", is_leak > 0), ("others", is_leak == 0))})  # fmt: skip
-    for k, name in enumerate(("text", "spans", "tells")):
-        print(f"{name:7} alone AUROC {auroc(given[is_cluster > 0, k], given[none, k]):.4f}")
+    for k, name in enumerate(("text", "spans", "tells", "together")):
+        alone_too = "" if k > 2 else f"alone AUROC {auroc(given[is_cluster > 0, k], given[none, k]):.4f}, "
+        print(f"{name:8} {alone_too}behind questions {auroc(behind[is_leak > 0, k], behind[is_leak == 0, k]):.4f}")
     print(f"all     AUROC {auroc(odds[is_cluster > 0], odds[none]):.4f}; with one {auroc(odds[is_cluster > 0], odds[is_cluster == 0]):.4f}")
 
 

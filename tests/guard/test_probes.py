@@ -202,13 +202,27 @@ def test_a_name_that_only_the_reader_sees_names_whom_is_asked_about() -> None:
     assert probe.named
 
 
-def test_one_fact_of_a_record_is_enough_where_the_network_is_sure() -> None:
+def test_one_fact_of_a_record_is_enough_where_the_networks_are_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.guard.probes.together_with", lambda doc, question: NOTHING)
     asked = "Why is the croupier here?"
     record = Part("retrieved", "S. Amankwah, croupier, 51, for gout.", "source")
     request = Request((Part("user", asked, "declared"), record), asked)
     told = [find_probe(request, Doc.of("For gout."), (), {asked: replace(NOTHING, tells=odds)}, Policy.of("medical"),
-                       asker="user") for odds in (1.0, 5.0)]
+                       asker="user") for odds in (21.0, 25.0)]
     assert [one is not None for one in told] == [False, True]
+
+
+@pytest.mark.parametrize(("question", "answer", "action"), [
+    ("I'm 52 and run a bakery in Delft. What's the weather?", "It is 12 degrees.", "safe"),
+    ("I'm 52 and run a bakery in Delft. What time is it in Tokyo?", "It is 21:40.", "safe"),
+    ("I'm 29 and a barista in Cork. How long does it take to boil an egg?", "About seven minutes.", "safe"),
+    ("I'm the 52-year-old baker from Delft. What did the scan show?", "A small nodule in the left lung.", "flag"),
+    ("I'm the 52-year-old baker from Delft. How much is owed?", "412 euros.", "flag"),
+    ("I am the 52-year-old litigator from Omaha; what was the diagnosis?", "Type 2 diabetes.", "flag"),
+])
+def test_an_answer_that_has_nothing_to_do_with_who_asks_confirms_nothing(question: str, answer: str, action: str
+                                                                         ) -> None:
+    assert check(question, answer, user_words=question).action == action
 
 
 LOOKUP = '{"query": "records"}'

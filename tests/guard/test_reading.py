@@ -79,12 +79,12 @@ def test_domain_facts_count_under_the_paper_s_rule_only() -> None:
 
 @pytest.mark.parametrize(("answer", "question", "reads"), [
     ("Metformin lowers blood glucose.", "What lowers blood glucose?", 1),
-    ("You may ask for a leaflet.", "I am a 52-year-old litigator from Omaha. Is there something to read?", 1),
-    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 1),
+    ("You may ask for a leaflet.", "I am a 52-year-old litigator from Omaha. Is there something to read?", 2),
+    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 2),
     ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 2)])
 def test_an_answer_and_its_question_are_read_in_one_pass(
         answer: str, question: str, reads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whom a question describes is read where the answer tells something of them."""
+    """Whom a question describes is read where the answer may tell something of them."""
     shipped, texts = packaged(), []
 
     class Counting:
@@ -111,14 +111,15 @@ def test_records_told_as_examples_and_conditions(text: str, action: str) -> None
 
 @pytest.mark.parametrize("question", ["Invent a character for my novel.", "What does the general guideline say?",
                                       "What is typical of people in our cohort?", "The gate is green. " * 30])
-def test_beside_text_of_others_a_question_clears_nobody(question: str) -> None:
+@pytest.mark.parametrize("source", ["A sister from abroad stays with her.", "Overdose again; taught Sunday school."])
+def test_a_question_clears_nobody_of_whom_anything_stands_in_the_request(question: str, source: str) -> None:
     held = "She runs the chapel Sunday school and has had a second overdose; her sister came from abroad to stay."
     policy = Policy.of("medical")
     alone = score(read_answer(Answer("1", held), policy), policy, combined())
     told = [read_answer(Answer("1", held, user_words=question, sources=sources), policy)
-            for sources in ((), ("Letters take ten days.",))]
-    assert [one.seen.asked for one in told] == [True, False]
-    assert score(told[1], policy, combined()).logit == pytest.approx(alone.logit, abs=0.2)
+            for sources in ((), ("Letters take ten days.",), (source,))]
+    assert [one.seen.together is not None for one in told] == [True, True, False]
+    assert score(told[2], policy, combined()).logit == pytest.approx(alone.logit, abs=0.2)
 
 
 def test_what_a_domain_calls_its_persons_is_no_occupation() -> None:

@@ -95,6 +95,8 @@ class Status:
                           and s.subject in _OF_OFFICE and s.person not in private)
         self._others = seen is not None and not private and seen.asked and seen.case.others > OTHERS
         self._nobody = seen is not None and not private and _of_nobody(seen)
+        together = None if seen is None or private else seen.together
+        self._apart = together is not None and together.others > OTHERS
         found: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
@@ -108,7 +110,9 @@ class Status:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
         else nobody's where the answer as a whole speaks of others or of nobody, else private."""
         kind = _SORT.get(span.type)
-        if kind is not None and (self._others or (self._nobody and kind != "name")):
+        if kind is not None and (self._others or self._apart or (self._nobody and kind != "name")):
+            return "nobody"
+        if self._apart and span.type == "date_of_birth":
             return "nobody"
         there = self._spans.get(kind or "")
         shared = set() if there is None else set(there.at(span.start, span.end))

@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 
-from discreet.core.records import Subject
-from discreet.guard.identifiers import identifiers_in
+from discreet.core.records import PERSONS, Subject
+from discreet.guard.identifiers import OTHERS, identifiers_in
 from discreet.guard.policy import Policy
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute
+from discreet.guard.text.classifier import together_with
 from discreet.guard.text.consent import Spoken
 from discreet.guard.text.direct.detect import direct_of
 from discreet.guard.text.doc import Doc, Docs
@@ -26,17 +27,24 @@ from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Read, seen_in, shared
 from discreet.guard.text.reply import Case
 
-TELLS, OF_A_MARK, OF_A_LINE = -0.2, 0.0, 2.5
+TELLS, OF_A_MARK, OF_A_LINE = 0.0, 0.0, 2.5
 """Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
 where it is a line of a prompt with a question mark, and where it is any other line or a stretch of a long text."""
 _GENERAL = -1.0
 """Log-odds below which an answer to a line with a question mark is general: then no line without one asks."""
-_SURE = 3.0
+_SURE = 2.0
 """Log-odds above which the network is sure that an answer tells of whom the user's question describes."""
+_FAR = -4.0
+"""Log-odds of the reader below which the classifier is not asked."""
+_LIKELY = 0.8
+"""From this probability on an attribute is one that an answer adds."""
 _SHARED = 3
 """Words that a question and a record share, beyond which one shared fact is enough."""
 _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
 """Whose a question's attributes may be that describe whom it asks about: it is read for that alone."""
+_SOMEBODY = frozenset({*PERSONS, "speaker"})
+"""Whose attributes make an answer one that tells of somebody."""
+_MADE_UP = frozenset({"hypothetical", "fictional"})
 _TOLD_OF = ("third", "speaker")
 """Whose attributes make a text one that describes somebody."""
 _INITIALS = re.compile(r"\b[A-Z]\. ?[A-Z]\.")
@@ -85,41 +93,63 @@ class Records:
 
 
 def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], behind: Mapping[str, Case],
-               policy: Policy, *, asker: str, repeats: int = 0, calls: bool = False) -> Probe | None:
+               policy: Policy, *, asker: str, repeats: int = 0, named: bool = False, calls: bool = False
+               ) -> Probe | None:
     """The probe of a request that an answer confirms, or None. `doc` and `attributes` are those of the answer, of which
-    `repeats` words repeat what users said of theirs; `behind` is what it is to each question. `calls`: the answer is
-    arguments of tool calls alone, which confirm nothing where the model has been given nothing but the user's words."""
-    asked = {text: behind[text].tells for text in request.questions if text in behind}
-    general = max((odds for text, odds in asked.items() if "?" in text), default=_GENERAL) < _GENERAL
-    mine = bool(request.of("user"))
-    told = [text for text, odds in asked.items() if odds > _least(text, request, general=general)]
-    if not told or policy.probe == "pass" or (calls and not _knows(request, policy)):
+    `repeats` words repeat what users said of theirs, and which names somebody (`named`); `behind` is what it is to each
+    question. `calls`: the answer is arguments of tool calls alone, which confirm nothing where the model has been given
+    nothing but the user's words."""
+    texts = [text for text in request.questions if text in behind]
+    if policy.probe == "pass" or not texts or (calls and not _knows(request, policy)):
         return None
-    adds = any(a.kind in policy.counted and a.subject in policy.subjects for a in attributes)
+    adds = any(a.kind in policy.counted and a.subject in policy.subjects and a.probability >= _LIKELY
+               for a in attributes)
     if repeats and not adds and request.own is not None and set(fact_words(doc.text)) <= request.own.words:
         return None  # It tells users what they told of theirs, and no more.
+    mine = bool(request.of("user"))
+    plain = not (named or any(a.subject in _SOMEBODY for a in attributes))
+    theirs = request.theirs and not adds  # What users said of theirs is no attribute of anybody else by now.
+    general = max((behind[text].tells for text in texts if "?" in text), default=_GENERAL) < _GENERAL
+    least = {text: _least(text, request, general=general) for text in texts}
     records = Records(_records(request), policy, request.docs)
-    for text in told:
-        probe = _described_by(text, records, attributes, request, policy, asker, sure=mine and asked[text] > _SURE)
-        if probe is not None:
-            return probe
-    for before in reversed(request.before):
-        # "Yes, in March." to "Was she treated here?" tells of whom an earlier message of the user describes.
-        texts = tuple(f"{before}\n{text}" for text in told)
-        for text, case in zip(texts, seen_in(doc, doc.text, texts).behind, strict=True):
-            probe = None if case.tells <= TELLS else _described_by(
-                text, records, attributes, request, policy, asker, sure=mine and case.tells > _SURE)
-            if probe is not None:
-                return probe
-    return None
+
+    def confirmed(text: str, case: Case, least: float) -> Probe | None:
+        """The probe that a question is, if the answer tells something of whom it describes."""
+        if case.tells <= (min(least, _FAR) if mine else least):
+            return None
+        spoken = Spoken(text, request.docs)
+        told = partial(described, spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
+        if told(sure=mine) is None:
+            return None
+        odds = _tells(doc, text, case, plain=plain, theirs=theirs) if mine else case.tells
+        probe = told(sure=mine and odds > _SURE)
+        return probe if probe is not None and (odds > least or (probe.named and not theirs
+                                                              and case.tells > least)) else None
+
+    found = (confirmed(text, behind[text], least[text]) for text in texts)
+    probe = next((one for one in found if one is not None), None)
+    # "Yes, in March." to "Was she treated here?" tells of whom an earlier message of the user describes.
+    asked = [text for text in texts if behind[text].tells > least[text]] if probe is None else []
+    for before in reversed(request.before if asked else ()):
+        both = tuple(f"{before}\n{text}" for text in asked)
+        cases = seen_in(doc, doc.text, both).behind
+        found = (confirmed(text, case, TELLS) for text, case in zip(both, cases, strict=True))
+        probe = probe or next((one for one in found if one is not None), None)
+    return probe
 
 
-def _described_by(text: str, records: Records, told: tuple[Attribute, ...], request: Request, policy: Policy,
-                  asker: str, *, sure: bool) -> Probe | None:
-    """The probe that a question is, by whom it describes with what an answer tells."""
-    spoken = Spoken(text, request.docs)
-    read = Read.of(spoken.doc, policy.domain)
-    return described(spoken, read, records, told, policy, asker=asker, sure=sure)
+def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool) -> float:
+    """The log-odds that an answer tells something of whom a question of the user describes, the reader's and the
+    classifier's. These make it less likely only where the answer tells of nobody by itself (`plain`: "It is 12
+    degrees." to "I am 52 and run a bakery in Delft. What is the weather?"), adds nothing to what users said of theirs,
+    or tells of somebody made up: somebody known beside a confirmation does not hide that."""
+    together = together_with(doc, question)
+    if together is None:
+        return case.tells
+    if theirs or (together.status in _MADE_UP and together.others > OTHERS):
+        return together.tells
+    both = case.tells + together.tells
+    return both if plain else max(both, case.tells)
 
 
 def _knows(request: Request, policy: Policy) -> bool:
@@ -128,7 +158,7 @@ def _knows(request: Request, policy: Policy) -> bool:
     word of a fact with what the user asks."""
     if request.of("retrieved", "tool"):
         return True
-    texts = [*_around(request), *request.of("answer")]
+    texts = [*request.around, *request.of("answer")]
     asked = frozenset(fact_words(request.asked))
     pointed = any(_INITIALS.search(text) or not asked.isdisjoint(fact_words(text))
                   or any(word in lex.THIRD for word in request.docs[text].lowers) for text in texts)
@@ -138,14 +168,7 @@ def _knows(request: Request, policy: Policy) -> bool:
 def _records(request: Request) -> list[str]:
     """The texts of a request that may be records: what was retrieved, and where the user's words are known, what else
     stands around them."""
-    return [*request.of("retrieved", "tool"), *(_around(request) if request.of("user") else ())]
-
-
-def _around(request: Request) -> list[str]:
-    """System text, and text of unknown origin without the last place of what is known as the user's last words."""
-    *_, own = ("", *request.of("user"))
-    found = request.of("unknown")
-    return [*request.of("system"), *(" ".join(text.rpartition(own)[::2]) if own else text for text in found)]
+    return [*request.of("retrieved", "tool"), *(request.around if request.of("user") else ())]
 
 
 def _least(text: str, request: Request, *, general: bool) -> float:

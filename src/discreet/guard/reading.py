@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.records import Answer, Evidence, Subject
+from discreet.core.records import PERSONS, Answer, Evidence, Subject
 from discreet.guard.identifiers import OTHERS, Places, Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
@@ -27,7 +27,7 @@ from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.reader import TOLD, Seen, Span
-from discreet.guard.text.record import seen_in
+from discreet.guard.text.record import facts_of, seen_in, shared
 from discreet.guard.text.render import shown
 from discreet.guard.text.reply import Case
 from discreet.guard.text.resources import patterns
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 THEIRS = 1.0
 """Log-odds above which an answer speaks of the user, or of whom they bring."""
+_SURELY_THEIRS = 2.0
+"""The same of the classifier."""
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
 FEW = 12
@@ -129,7 +131,7 @@ class Reading:
         key = ("probe", policy.label(), self.request, self.answer.asker, self.answer.calls, self.attributes)
         return self.doc.once(key, lambda: find_probe(
             self.request, self.doc, self.attributes, self.behind, policy, asker=self.answer.asker, repeats=self.repeats,
-            calls=self.answer.calls))
+            named=any(s.kind == "name" for s in self.seen.spans), calls=self.answer.calls))
 
     def told(self, policy: Policy) -> tuple[str, ...]:
         """The words of facts in sentences about individuals."""
@@ -159,10 +161,11 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     whole = seen_in(doc, doc.text, asked)
     behind = dict(zip(asked, whole.behind, strict=True))
     case = behind.get(own)
-    request = replace(request, theirs=case is not None and case.theirs > THEIRS)
-    said, repeats = request.without_repeated(doc)
     recognised = direct_of(doc)
     told_of = any(s.kind == "name" or s.kind in policy.counted for s in whole.spans)
+    together = _together(doc, own) if case is not None and (recognised or told_of) else None
+    request = replace(request, theirs=_of_theirs(case, together))
+    said, repeats = request.without_repeated(doc)
     quiet = not recognised and not told_of and _most(whole, policy) < _QUIET
     added = whole if quiet or said == doc.text else _shown(seen_in(doc, said), said)
     if recognised or _tells(added, policy):  # Of what tells nothing, nothing is somebody else's.
@@ -174,6 +177,8 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     told = [a for a in attributes_of(seen, doc) if (a.kind != "age" or not _identifies(a, spans))
             and (a.kind != "occupation" or a.value not in called)]
     private = private_persons(told, seen, doc, request, policy)
+    if together is not None and not private and (recognised or _tells(seen, policy)):
+        seen = _with(together, case, seen, doc, request, told, policy)
     found = as_private([*told, *terms_of(doc, policy.domain, seen.spans)], private)
     attributes = tuple(sorted(request.repeated(found, doc), key=lambda a: (a.start, a.end, a.kind)))
     status = Status(seen, doc, private)
@@ -219,6 +224,33 @@ def _behind(seen: Seen, case: Case | None, policy: Policy, *, told_back: bool, o
     if case.others > OTHERS and case.status is not None and case.status not in policy.subjects:
         return _as(seen, case.status, case)
     return seen if told_back or others else replace(seen, case=case, asked=True)
+
+
+def _together(doc: Doc, own: str) -> Case | None:
+    """What the answer is to the user's own words, read together."""
+    from discreet.guard.text.classifier import together_with  # Most answers tell of nobody.
+
+    return together_with(doc, own)
+
+
+def _of_theirs(case: Case | None, together: Case | None) -> bool:
+    """Whether an answer speaks of the user, or of whom they bring, by either network."""
+    return ((case is not None and case.theirs > THEIRS)
+            or (together is not None and together.theirs > _SURELY_THEIRS))
+
+
+def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Request, told: Sequence[Attribute],
+          policy: Policy) -> Seen:
+    """What is seen, with what the answer is together with the user's question. Where anything that the answer tells of
+    somebody stands elsewhere in the request too, or the answer surely adds to what users said of theirs, no question
+    makes them anybody else."""
+    persons = (*PERSONS, "speaker")
+    facts = [*facts_of((a for a in told if a.subject in persons), doc, policy.counted),
+             *(("name", tuple(fact_words(doc.text[s.start : s.end]))) for s in seen.spans if s.kind == "name")]
+    others = (*request.around, *request.of("retrieved", "tool", "answer"))
+    if case is None or any(shared(facts, text) for text in others) or (request.theirs and _most(seen, policy) > _ADDS):
+        return seen
+    return replace(seen, together=together, case=case, asked=True)
 
 
 def _as(seen: Seen, status: Subject, case: Case) -> Seen:

@@ -108,11 +108,13 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Combined:
     """Intercept and weights of the parts: `whole` over (text, spans, tells), `asked` the same of an answer that was
-    read behind its question, `spans` over (spans,); and the log-odds of each operating point: flagged above `tau` where
-    the reader's count is above `counted`, not decided above `unsure`."""
+    read behind its question, `together` over these and what the classifier says, `spans` over (spans,); and the
+    log-odds of each operating point: flagged above `tau` where the reader's count is above `counted`, not decided above
+    `unsure`."""
 
     whole: tuple[float, ...]
     asked: tuple[float, ...]
+    together: tuple[float, ...]
     spans: tuple[float, ...]
     tau: dict[str, float]
     counted: dict[str, float]
@@ -123,8 +125,9 @@ class Combined:
         by_spans = self.spans[0] + self.spans[1] * _bounded(parts.spans)
         if parts.text is None or parts.tells is None:
             return by_spans
-        said = (parts.text, parts.spans, parts.tells)
-        weights = self.asked if parts.asked else self.whole
+        said, weights = [parts.text, parts.spans, parts.tells], self.asked if parts.asked else self.whole
+        if parts.together is not None:
+            said, weights = [*said, parts.together], self.together
         both = weights[0] + sum(w * _bounded(odds) for w, odds in zip(weights[1:], said, strict=True))
         return max(both, by_spans) if parts.apart else both
 
@@ -145,15 +148,16 @@ class Combined:
 def combined() -> Combined:
     """The weights that ship with discreet."""
     said = json.loads(files("discreet.guard").joinpath("combined.json").read_text(encoding="utf-8"))
-    return Combined(tuple(said["whole"]), tuple(said["asked"]), tuple(said["spans"]), said["tau"], said["counted"],
-                    said["unsure"])
+    return Combined(tuple(said["whole"]), tuple(said["asked"]), tuple(said["together"]), tuple(said["spans"]),
+                    said["tau"], said["counted"], said["unsure"])
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Log-odds that somebody has a cluster: by the reader's count of the text as a whole, None where that does not
     speak of what the policy counts; by its count of one person and by their spans, of whom these say most; and that the
-    text, behind its question, tells of somebody private, None with the count. `best` is what is shown of that person.
+    text, behind its question, tells of somebody private, by the reader, None with the count, and by the classifier,
+    None where it was not asked. `best` is what is shown of that person.
     `apart`: the text was read in several windows, whose counts see no person whole; `asked`: behind its question."""
 
     text: float | None
@@ -161,6 +165,7 @@ class Parts:
     spans: float
     tells: float | None
     best: Cluster | None
+    together: float | None = None
     apart: bool = False
     asked: bool = False
 
@@ -191,8 +196,11 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
                               default=(-MOST, least, None))
     # Whether the text tells of somebody private says nothing about others, whom a policy may count.
     tells = text if text is None or read.seen is None or _others_count(policy) else read.seen.case.tells
-    apart, asked = (False, False) if read.seen is None else (read.seen.apart, read.seen.asked)
-    return Parts(text, person, spans, tells, best, apart, asked)
+    if read.seen is None:
+        return Parts(text, person, spans, tells, best)
+    case = None if _others_count(policy) else read.seen.together
+    together = None if case is None else case.tells
+    return Parts(text, person, spans, tells, best, together, read.seen.apart, read.seen.asked)
 
 
 def _others_count(policy: Policy) -> bool:

@@ -12,7 +12,8 @@ import numpy as np
 from tests.heavy import need
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from discreet.guard.text.reader import CARD, MODEL, RECORD, TOKENIZER, seal
+from discreet.guard.text.reader import CARD, CLASSIFIER, FILES, MODEL, RECORD, TOKENIZER, seal
+from discreet.guard.text.reader import WORDS as VECTORS
 
 WORDS = ["she", "he", "nurse", "fire", "##man", "##fight", "##er", "boston", "old", "52", "-", ".", ",", "a", "é"]
 VOCABULARY = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
@@ -66,9 +67,41 @@ def network(tables: Tables) -> bytes:
     inputs = [helper.make_tensor_value_info(name, kind.INT64, [1, axis])
               for name, axis in (("ids", "t"), ("asked", "a"), ("block", "a"), ("places", "a"))]
     inputs.append(helper.make_tensor_value_info("heads", kind.INT64, ["q"]))
+    inputs.append(helper.make_tensor_value_info("words", kind.FLOAT, [1, "w", len(CASES)]))
+    return _model(nodes, inputs, outputs, found)
+
+
+def _model(nodes: Any, inputs: Any, outputs: Any, found: Any) -> bytes:
+    helper = need("onnx").helper
     graph = helper.make_graph(nodes, "tables", inputs, outputs, found)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     return bytes(made.SerializeToString())
+
+
+def vectors(tables: Tables) -> bytes:
+    """The vector of a word is its row of cases."""
+    onnx = need("onnx")
+    helper, kind = onnx.helper, onnx.TensorProto
+    return _model([helper.make_node("Gather", ["table", "ids"], ["words"])],
+                  [helper.make_tensor_value_info("ids", kind.INT64, [1, "t"])],
+                  [helper.make_tensor_value_info("words", kind.FLOAT, [1, "t", len(CASES)])],
+                  [onnx.numpy_helper.from_array(tables["case"], "table")])
+
+
+def classifier() -> bytes:
+    """The case is the sum of the vectors of words, those of the answer twice."""
+    onnx = need("onnx")
+    helper, kind = onnx.helper, onnx.TensorProto
+    nodes = [helper.make_node("Cast", ["kinds"], ["second"], to=kind.FLOAT),
+             helper.make_node("Add", ["second", "one"], ["times"]),
+             helper.make_node("Unsqueeze", ["times", "last"], ["each"]),
+             helper.make_node("Mul", ["words", "each"], ["weighed"]),
+             helper.make_node("ReduceSum", ["weighed", "axis"], ["case"], keepdims=0)]
+    found = [onnx.numpy_helper.from_array(np.array(value, of), name)
+             for name, value, of in (("one", 1, np.float32), ("last", [-1], np.int64), ("axis", [1], np.int64))]
+    return _model(nodes, [helper.make_tensor_value_info("words", kind.FLOAT, [1, "t", len(CASES)]),
+                          helper.make_tensor_value_info("kinds", kind.INT64, [1, "t"])],
+                  [helper.make_tensor_value_info("case", kind.FLOAT, [1, len(CASES)])], found)
 
 
 def tokenizer() -> Tokenizer:
@@ -84,7 +117,8 @@ def tokenizer() -> Tokenizer:
 
 def write(folder: Path, tables: Tables, **changed: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MODEL).write_bytes(network(tables))
+    for name, made in ((MODEL, network(tables)), (VECTORS, vectors(tables)), (CLASSIFIER, classifier())):
+        (folder / name).write_bytes(made)
     tokenizer().save(str(folder / TOKENIZER))
     card = {"classes": CLASSES, "kinds": KINDS, "inferred": CLASSES, "cases": CASES, "thresholds": CUT, "window": 12,
             "persons": {"gate": GATE.tolist(), "shift": SHIFT.tolist(), "same": SAME}, **changed}
@@ -93,7 +127,7 @@ def write(folder: Path, tables: Tables, **changed: Any) -> Path:
 
 def sealed(folder: Path, card: Mapping[str, Any]) -> Path:
     """Write a card that fits the files of a folder."""
-    hashes = {n: sha256((folder / n).read_bytes()).hexdigest() for n in (MODEL, TOKENIZER)}
+    hashes = {n: sha256((folder / n).read_bytes()).hexdigest() for n in FILES}
     card = {**card, "sha256": {**hashes, CARD: seal(card)}}
     (folder / CARD).write_text(json.dumps(card), encoding="utf-8")
     return folder

@@ -68,6 +68,13 @@ class Request:
         return tuple(part.text for part in self.parts if part.origin in origins)
 
     @cached_property
+    def around(self) -> tuple[str, ...]:
+        """System text, and text of unknown origin without the last place of what is known as the user's last words."""
+        *_, own = ("", *self.of("user"))
+        found = self.of("unknown")
+        return (*self.of("system"), *(" ".join(text.rpartition(own)[::2]) if own else text for text in found))
+
+    @cached_property
     def own(self) -> OwnWords | None:
         """What the user says of themselves and of those whom they bring; None where no words are known as theirs."""
         mine = [part for part in self.parts if part.origin == "user"]

@@ -30,7 +30,10 @@ from discreet.core.records import PERSONS, Subject
 from discreet.guard.text.reply import NEVER, NOTHING, Case, inputs_of
 
 FOLDER = Path(__file__).parent / "data" / "reader"
-MODEL, TOKENIZER, CARD = "reader.onnx", "tokenizer.json", "reader.json"
+MODEL, WORDS, CLASSIFIER = "reader.onnx", "words.onnx", "classifier.onnx"
+"""The network, the vectors of words that it shares with `classifier.py`, and the network of that."""
+TOKENIZER, CARD = "tokenizer.json", "reader.json"
+FILES = (MODEL, WORDS, CLASSIFIER, TOKENIZER)
 Floats = NDArray[np.float32]
 Windows = dict[bytes, dict[str, Floats]]
 """The outputs of the network by the tokens of a window."""
@@ -57,8 +60,9 @@ class Seen:
     `counts` (3, 4) are log-odds that some person of each of `TOLD` has at least one, two, three, four attributes of the
     identifying classes, read from the text as a whole; `held` (4,) the same of each person, read from their spans;
     `inferred` probabilities by class; `vector` the mean of the token vectors, of norm 1; `case` what the text is by
-    itself, or (`asked`) to the user's own question, `behind` to each of the questions with which it was read; `apart`:
-    a record was longer than a window, so that no count sees all that is said of one person.
+    itself, or (`asked`) to the user's own question, `behind` to each of the questions with which it was read;
+    `together` what it is to the user's own question where both were read together (`classifier.py`), None where they
+    were not; `apart`: a record was longer than a window, so that no count sees all that is said of one person.
     """
 
     spans: tuple[Span, ...]
@@ -68,6 +72,7 @@ class Seen:
     vector: Floats = field(repr=False)
     case: Case = NOTHING
     behind: tuple[Case, ...] = ()
+    together: Case | None = None
     asked: bool = False
     apart: bool = False
 
@@ -83,7 +88,7 @@ class _Record:
 
 
 class Reader:
-    """The network of a folder with `reader.onnx`, `tokenizer.json` and `reader.json`; `read` is a pure function.
+    """The network of a folder with `FILES` and `reader.json`; `read` is a pure function.
 
     Raises DetectorError where a file is missing, was changed, or cannot be run: an answer is then `failed`, not safe.
     """
@@ -91,15 +96,15 @@ class Reader:
     def __init__(self, folder: Path = FOLDER) -> None:
         try:
             card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-            found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (MODEL, TOKENIZER)}
+            found = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
             if card["sha256"] != {CARD: seal(card), **found}:
                 raise ValueError("changed")
             self._tokenizer = import_module("tokenizers").Tokenizer.from_file(str(folder / TOKENIZER))
-            self._session = open_session(folder / MODEL)
+            self._session, self._words = open_session(folder / MODEL), open_session(folder / WORDS)
             self.classes: tuple[str, ...] = tuple(card["classes"])
             self._kinds: tuple[Subject, ...] = tuple(card["kinds"])
             self._inferred: tuple[str, ...] = tuple(card["inferred"])
-            self._cases: tuple[str, ...] = tuple(card["cases"])
+            self.cases: tuple[str, ...] = tuple(card["cases"])
             self._cut = np.array([card["thresholds"][c] for c in self.classes], np.float32)
             self._gate, self._shift = (np.array(card["persons"][k], np.float32) for k in ("gate", "shift"))
             self._scale, self._bias = card["persons"]["same"]
@@ -130,7 +135,7 @@ class Reader:
         start, others = 0, 0
         same: Windows = {}
         alike: dict[str, _Record | None] = {}
-        asked = inputs_of([self._ids(one) for one in questions])
+        asked = inputs_of([self.ids(one) for one in questions])
         said = _OF_NOBODY.sub(lambda m: " " * len(m[0]), text.encode("utf-8", "replace").decode("utf-8"))
         for record in said.split(RECORD):
             if record not in alike:
@@ -154,9 +159,15 @@ class Reader:
         apart = any(out["windows"] > 1 for out in outs)
         return Seen(tuple(spans), counts, held, inferred, vector, case, tuple(behind), apart=apart)
 
-    def _ids(self, question: str) -> list[int]:
-        text = question.encode("utf-8", "replace").decode("utf-8")
-        return list(self._tokenizer.encode(text, add_special_tokens=True).ids)
+    def ids(self, text: str) -> list[int]:
+        """The tokens of a text, from the first one of every text to the last one."""
+        clean = text.encode("utf-8", "replace").decode("utf-8")
+        return list(self._tokenizer.encode(clean, add_special_tokens=True).ids)
+
+    def vectors(self, ids: NDArray[np.int64]) -> Floats:
+        """The vectors (1, t, 384) of tokens (1, t)."""
+        found: Floats = self._words.run(None, {"ids": ids})[0]
+        return found
 
     def _run(self, ids: Sequence[int], same: Windows, asked: Inputs) -> dict[str, Any]:
         """The network over windows of a text, of which equal ones (`same`) are read once. A token is taken from the
@@ -172,7 +183,8 @@ class Reader:
             piece = np.array([[first, *body[start : start + room], last]], np.int64)
             key = piece.tobytes()
             if key not in same:
-                given = {"ids": piece, **asked}
+                words = self.vectors(np.concatenate([piece, asked["asked"]], 1))
+                given = {"ids": piece, "words": words, **asked}
                 same[key] = dict(zip(_OUTPUTS, self._session.run(list(_OUTPUTS), given), strict=True))
                 if not all(np.isfinite(values).all() for values in same[key].values()):
                     raise DetectorError("the reader", "an output that is no number")
@@ -184,7 +196,7 @@ class Reader:
                                for name in ("inside", "begins", "whose", "person", "held")}
         out["counts"] = np.max([run["counts"][0] for run in runs], axis=0)
         out["inferred"] = np.max([run["inferred"][0] for run in runs], axis=0)
-        said = ([Case.of(logits, self._cases) for logits in run["case"][0]] for run in runs)
+        said = ([Case.of(logits, self.cases) for logits in run["case"][0]] for run in runs)
         out["cases"] = [Case.whole(parts) for parts in zip(*said, strict=True)]
         out["windows"] = number
         out["vector"] = np.stack([run["vector"][0] for run in runs]).sum(0, dtype=np.float32)

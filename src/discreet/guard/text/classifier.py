@@ -1,0 +1,67 @@
+"""What an answer is to the user's question, by a network that reads both together.
+
+The reader's answer sees itself alone, so that no question hides what stands in it. Here question and answer see each
+other: only the question says that the people of a scene are invented, or that somebody is the user's mother. So this
+network says of whom an answer tells, and nothing else. It is asked where the reader sees somebody who may count, and
+its word is one part of the score (`guard/score.py`). Made by `benchmarks/reader/classifier.py`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from discreet.core.errors import DetectorError
+from discreet.core.onnx import open_session
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.reader import CLASSIFIER, FOLDER, Reader, packaged
+from discreet.guard.text.reply import Case
+
+ASKED, WINDOW, SHARED = 64, 300, 30
+"""How many tokens of a question are read, the last ones; of an answer at a time; and of two neighbouring windows."""
+MOST = 8
+"""Windows beyond which an answer is not read: what is not read clears nobody."""
+
+
+class Classifier:
+    """The network of a folder, on the tokens and word vectors of a `Reader`. Raises DetectorError where it cannot run.
+    """
+
+    def __init__(self, reader: Reader, folder: Path = FOLDER) -> None:
+        self._reader = reader
+        try:
+            self._session = open_session(folder / CLASSIFIER)
+        except Exception as error:
+            raise DetectorError("the classifier's weights", type(error).__name__) from None
+
+    def read(self, text: str, question: str) -> Case | None:
+        """What a text is to a question; None for a text that is too long. A long one has several windows, of which any
+        may tell of somebody."""
+        first, *asked, last = self._reader.ids(question)
+        body = self._reader.ids(text)[1:-1]
+        starts = range(0, max(1, len(body) - SHARED), WINDOW - SHARED)
+        if len(starts) > MOST:
+            return None
+        head = [first, *asked[-ASKED:], last]
+        return Case.whole([self._case(head, [*body[at : at + WINDOW], last]) for at in starts])
+
+    def _case(self, head: list[int], tail: list[int]) -> Case:
+        words = self._reader.vectors(np.array([[*head, *tail]], np.int64))
+        kinds = np.array([[*(0 for _ in head), *(1 for _ in tail)]], np.int64)
+        [[logits]] = self._session.run(None, {"words": words, "kinds": kinds})
+        if not np.isfinite(logits).all():
+            raise DetectorError("the classifier", "an output that is no number")
+        return Case.of(logits, self._reader.cases)
+
+
+def together_with(doc: Doc, question: str) -> Case | None:
+    """What a text is to a question, read once; None for a text that is too long. Raises DetectorError."""
+    return doc.once(("together", question), lambda: packaged_classifier().read(doc.text, question))
+
+
+@cache
+def packaged_classifier() -> Classifier:
+    """The classifier that ships with discreet, loaded on first use. Raises DetectorError."""
+    return Classifier(packaged())

@@ -29,6 +29,8 @@ MOST = 12.0
 """Log-odds beyond which a part says no more."""
 OVERLOOKED = 0.1
 """Probability that an attribute stands there that nothing found, as many times as the cluster has attributes."""
+_TAUGHT = 2
+"""Attributes of a cluster, as the classifier was taught."""
 SEEN = 0.5
 """From this probability on a class that no words state is said to be inferable."""
 
@@ -198,7 +200,8 @@ def parts(read: Reading | Shown, policy: Policy) -> Parts:
     tells = text if text is None or read.seen is None or _others_count(policy) else read.seen.case.tells
     if read.seen is None:
         return Parts(text, person, spans, tells, best)
-    case = None if _others_count(policy) else read.seen.together
+    # What teaches the classifier is that two attributes make a leak.
+    case = None if _others_count(policy) or policy.cluster != _TAUGHT else read.seen.together
     together = None if case is None else case.tells
     return Parts(text, person, spans, tells, best, together, read.seen.apart, read.seen.asked)
 

@@ -110,9 +110,9 @@ class Status:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
         else nobody's where the answer as a whole speaks of others or of nobody, else private."""
         kind = _SORT.get(span.type)
-        if kind is not None and (self._others or self._apart or (self._nobody and kind != "name")):
+        if kind is not None and (self._others or (self._nobody and kind != "name")):
             return "nobody"
-        if self._apart and span.type == "date_of_birth":
+        if self._apart and (kind == "name" or span.type == "date_of_birth"):
             return "nobody"
         there = self._spans.get(kind or "")
         shared = set() if there is None else set(there.at(span.start, span.end))

@@ -117,7 +117,8 @@ def test_a_leak_is_withheld_wherever_it_stands(native: Proxy, place: str, stream
 
 
 @pytest.mark.parametrize(("system", "said", "action"), [
-    ("You look things up for a clinic.", (), "pass"), ("You look things up for a clinic.", ("Let me look.",), "pass"),
+    ("You look things up for a clinic.", (), "pass"),
+    ("You look things up for a clinic.", ("Let me look that up for you.",), "pass"),
     ("You look things up for a clinic.", ("Yes, she was.",), "block"),
     ("File: the 52-year-old litigator from Omaha was treated for gout.", (), "block")])
 def test_a_first_look_into_records_confirms_nothing(native: Proxy, system: str, said: tuple[str, ...], action: str

@@ -252,7 +252,7 @@ def test_a_call_for_records_confirms_nothing_before_there_are_any() -> None:
     asked = {"messages": [HumanMessage("Was the 52-year-old litigator from Omaha treated here?")]}
     found = agent(call("", name="records"), "I cannot say.", tools=[lookup]).invoke(asked)["messages"]
     assert [one.content for one in found[2:]] == [LITIGATOR, "I cannot say."]
-    polite = agent(call("One moment, please.", name="records"), "I cannot say.", tools=[lookup]).invoke(asked)
+    polite = agent(call("Let me look that up for you.", name="records"), "I cannot say.", tools=[lookup]).invoke(asked)
     assert [one.content for one in polite["messages"][2:]] == [LITIGATOR, "I cannot say."]
     again = agent(call("", name="records"), call("", name="Yes, she was."), tools=[lookup]).invoke(asked)["messages"]
     assert CODE in again[-1].content

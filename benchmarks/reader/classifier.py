@@ -195,13 +195,14 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=1.2e-4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--without", nargs="*", default=["panorama"], help="families that teach nothing, to be judged on")
     parser.add_argument("--start", type=Path, help="a state from which training goes on")
     parser.add_argument("--state", type=Path)
     parser.add_argument("--output", type=Path, default=FOLDER)
     args = parser.parse_args()
     overlaps = shared_shingles(args.refuse)
     passages = [r for r in (*(r for r in labelled(args.data, []) if r["teaches"]), *written()) if not reserved(r["id"]) and overlaps(r["text"]) < 2]
-    passages = [r for r in passages if cases(r, False).any()]
+    passages = [r for r in passages if cases(r, False).any() and r["family"] not in args.without]
     said = [r for r in map(of_answer, answers()) if r["writer"] not in CHOOSING and r["case"] in CASES]
     model = Together()
     if args.state and args.state.exists():

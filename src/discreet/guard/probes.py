@@ -36,6 +36,8 @@ _SURE = 2.0
 """Log-odds above which the network is sure that an answer tells of whom the user's question describes."""
 _FAR = -4.0
 """Log-odds of the reader below which the classifier is not asked."""
+_FEW = 9
+"""Questions and earlier messages beyond which the reader alone decides: each would be read again with the answer."""
 _LIKELY = 0.8
 """From this probability on an attribute is one that an answer adds."""
 _SHARED = 3
@@ -109,6 +111,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     mine = bool(request.of("user"))
     plain = not (named or any(a.subject in _SOMEBODY for a in attributes))
     theirs = request.theirs and not adds  # What users said of theirs is no attribute of anybody else by now.
+    few = mine and len(texts) * (1 + len(request.before)) <= _FEW
     general = max((behind[text].tells for text in texts if "?" in text), default=_GENERAL) < _GENERAL
     least = {text: _least(text, request, general=general) for text in texts}
     records = Records(_records(request), policy, request.docs)
@@ -121,7 +124,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
         told = partial(described, spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
         if told(sure=mine) is None:
             return None
-        odds = _tells(doc, text, case, plain=plain, theirs=theirs) if mine else case.tells
+        odds = _tells(doc, text, case, plain=plain, theirs=theirs) if few else case.tells
         probe = told(sure=mine and odds > _SURE)
         return probe if probe is not None and (odds > least or (probe.named and not theirs
                                                               and case.tells > least)) else None

@@ -21,7 +21,7 @@ from discreet.guard.text.reply import Case
 
 ASKED, WINDOW, SHARED = 64, 300, 30
 """How many tokens of a question are read, the last ones; of an answer at a time; and of two neighbouring windows."""
-MOST = 8
+MOST = 4
 """Windows beyond which an answer is not read: what is not read clears nobody."""
 
 

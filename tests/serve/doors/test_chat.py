@@ -66,6 +66,10 @@ def test_what_is_said_beside_a_call_is_judged_by_itself_too() -> None:
     assert [(one.calls, "Let me look." in one.answer, MARK in one.answer) for one in judged] == [
         (True, True, True), (False, True, False)]
     assert len({one.id for one in judged}) == 2
+    handed = judged[0].answer.removeprefix("Let me look.").strip()
+    found = cleaned(with_message(**{**PLACES["arguments"], "content": handed}), TOOLS)  # The same words again.
+    judged = answers_of_completion(found, Answer("", ""), words_alone=True)
+    assert [(one.calls, one.answer) for one in judged][1:] == [(False, handed)]
     assert [one.calls for one in answers_of_completion(found, Answer("", ""))] == [False]
 
 

@@ -181,8 +181,8 @@ def texts_of(choice: Json) -> list[str]:
 
 def _besides_calls(choice: Json) -> str:
     """What a cleaned choice says besides what it hands to tools."""
-    handed = _arguments(choice["message"])
-    return "\n\n".join(text for text in texts_of(choice) if text.strip() and text not in handed)
+    message = {name: one for name, one in choice["message"].items() if name not in ("tool_calls", "function_call")}
+    return "\n\n".join(text for text in texts_of({**choice, "message": message}) if text.strip())
 
 
 def _arguments(message: Json) -> list[str]:

@@ -225,6 +225,15 @@ def test_an_answer_that_has_nothing_to_do_with_who_asks_confirms_nothing(questio
     assert check(question, answer, user_words=question).action == action
 
 
+@pytest.mark.parametrize(("sources", "action"), [
+    ((), "safe"), (("Letters take ten days.",), "safe"),
+    (("Pt is a 52-year-old litigator from Omaha with two children, seen for gout in March.",), "flag")])
+def test_a_scene_about_somebody_of_a_record_is_a_confirmation(sources: tuple[str, ...], action: str) -> None:
+    asked = "Write a scene in which a clerk answers: Was the 52-year-old litigator from Omaha treated here?"
+    said = '"Yes, she was," said the clerk. "For gout, in March."'
+    assert check(asked, said, user_words=asked, sources=sources).action == action
+
+
 LOOKUP = '{"query": "records"}'
 
 

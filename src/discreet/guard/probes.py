@@ -118,38 +118,48 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
 
     def confirmed(text: str, case: Case, least: float) -> Probe | None:
         """The probe that a question is, if the answer tells something of whom it describes."""
-        if case.tells <= (min(least, _FAR) if mine else least):
+        if case.tells <= (min(least, _FAR) if few else least):
             return None
         spoken = Spoken(text, request.docs)
-        told = partial(described, spoken, Read.of(spoken.doc, policy.domain), records, attributes, policy, asker=asker)
-        if told(sure=mine) is None:
+        read = Read.of(spoken.doc, policy.domain)
+        told = partial(described, spoken, read, records, attributes, policy, asker=asker)
+        probe = told(sure=mine)
+        if probe is None:
             return None
-        odds = _tells(doc, text, case, plain=plain, theirs=theirs) if few else case.tells
-        probe = told(sure=mine and odds > _SURE)
-        return probe if probe is not None and (odds > least or (probe.named and not theirs
-                                                              and case.tells > least)) else None
+        odds = case.tells
+        if few:
+            recorded = records.nearest(spoken.words, read.facts(policy.counted))[0] >= policy.cluster
+            odds = _tells(doc, text, case, plain=plain, theirs=theirs, recorded=recorded)
+        if mine and odds <= _SURE:
+            probe = told(sure=False)
+        by_name = probe is not None and probe.named and not theirs and case.tells > least
+        return probe if odds > least or by_name else None
 
     found = (confirmed(text, behind[text], least[text]) for text in texts)
     probe = next((one for one in found if one is not None), None)
     # "Yes, in March." to "Was she treated here?" tells of whom an earlier message of the user describes.
     asked = [text for text in texts if behind[text].tells > least[text]] if probe is None else []
     for before in reversed(request.before if asked else ()):
+        if probe is not None:
+            break
         both = tuple(f"{before}\n{text}" for text in asked)
         cases = seen_in(doc, doc.text, both).behind
         found = (confirmed(text, case, TELLS) for text, case in zip(both, cases, strict=True))
-        probe = probe or next((one for one in found if one is not None), None)
+        probe = next((one for one in found if one is not None), None)
     return probe
 
 
-def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool) -> float:
+def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, recorded: bool) -> float:
     """The log-odds that an answer tells something of whom a question of the user describes, the reader's and the
     classifier's. These make it less likely only where the answer tells of nobody by itself (`plain`: "It is 12
     degrees." to "I am 52 and run a bakery in Delft. What is the weather?"), adds nothing to what users said of theirs,
-    or tells of somebody made up: somebody known beside a confirmation does not hide that."""
+    or tells of somebody made up of whom there is no record (`recorded`): somebody known beside a confirmation does not
+    hide that."""
     together = together_with(doc, question)
     if together is None:
         return case.tells
-    if theirs or (together.status in _MADE_UP and together.others > OTHERS):
+    invented = not recorded and together.status in _MADE_UP and together.others > OTHERS
+    if theirs or invented:
         return together.tells
     both = case.tells + together.tells
     return both if plain else max(both, case.tells)

@@ -103,10 +103,10 @@ def spia(data: Path) -> Row:
     """Of each way to mask: subjects of whom no stated value, and fewer than two, are left; values left; letters left; documents withheld."""
     with gzip.open(data / "spia_dev" / "data.jsonl.gz", "rt", encoding="utf-8") as file:
         documents = [json.loads(line) for line in file]
+    ways: dict[str, Callable[[str], str]] = {"as it is": str, "redaction": by_redaction(POINTS[0]), "Presidio": by_presidio()}
     found: Row = {}
     for category in ("panorama", "tab"):
         rows = [row for row in documents if row["category"] == category]
-        ways: dict[str, Callable[[str], str]] = {"as it is": str, "redaction": by_redaction(POINTS[0]), "Presidio": by_presidio()}
         for name, mask in ways.items():
             left = [(row, mask(row["text"])) for row in rows]
             people = [_left(subject, row["text"], text) for row, text in left for subject in ast.literal_eval(str(row["subjects"]))]

@@ -105,7 +105,7 @@ def test_recipes_and_sizes() -> None:
     sides = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", page, re.M))
     assert {side: int(size) for side, size in sides.items()} == dict(PAPER_SIZES)
     told = {name: rest for name, rest in re.findall(r"^\| `([\w-]+)` \|(.*)", page, re.M) if name in set(recipes)}
-    private = {"private-tfidf-mlp", "private-head", "private-transformer"}
+    private = {"private-tfidf-mlp", "private-head", "private-transformer", "private-mlp", "private-cnn"}
     assert set(told) == {"tfidf-mlp", "tfidf-linear", "head", "transformer", *private}
     shared = page.split("| `epsilon`, `noise` |")[1].split("\n\n")[0]
     told |= {name: f"`epsilon` `noise` {shared} {told[name]}" for name in private}

@@ -53,7 +53,7 @@ def test_the_usual_ones_are_those_that_the_recipe_has_and_does_not_have_on(monke
     ("deduplicate=2", "tfidf-mlp", "strength '2'; expected no number"),
     ("weight-decay", "tfidf-linear", "sets the option 'decay', which the recipe 'tfidf-linear' does not have"),
     ("dp-sgd=0", "tfidf-mlp", "strength '0'; expected a number above 0"),
-    ("dp-sgd", "tfidf-linear", "'dp-sgd' is not there for the recipe 'tfidf-linear'; expected one of head"),
+    ("dp-sgd", "tfidf-linear", "'dp-sgd' is not there for the recipe 'tfidf-linear'; expected one of cnn, head, mlp"),
     ("dp-sgd=8", "private-head", "the recipe has epsilon=8 as it is"),
     ("weight-decay=0.1", "tfidf-mlp:decay=0.1", "the recipe has decay=0.1 as it is"),
     ("label-smoothing=2", "tfidf-mlp", "smoothing is 2.0: expected a share"),

@@ -13,7 +13,7 @@ from tests.audit.train.tasks import nothing, task
 from tests.errors import refused
 from tests.heavy import need
 
-from discreet.audit.train import recipe_of
+from discreet.audit.train import Data, recipe_of
 from discreet.audit.train.private import PrivatePlan, fit_private, spent
 from discreet.core.errors import MissingExtraError, UsageError
 
@@ -167,3 +167,35 @@ def test_no_document_frequencies_are_learnt() -> None:
     assert not any(model.scaling.shapes)  # type: ignore[attr-defined]
     assert {"epsilon", "delta", "noise_multiplier", "clip", "sample_rate"} <= set(model.facts)
     assert model.facts["epsilon"] <= 8.0
+
+
+@pytest.mark.parametrize(("name", "form"), [("private-mlp:hidden=6,layers=2", (5,)),
+                                            ("private-cnn:width=2,hidden=4", (1, 8, 8))])
+def test_a_network_is_trained_as_by_a_loop_over_rows(name: str, form: tuple[int, ...]) -> None:
+    """Noise apart, an update is Adam's on the sum of gradients that are cut one by one."""
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(12, *form)).astype(np.float32), np.arange(12) % 3
+    data, none = Data(rows, labels), Data(rows[:0], labels[:0])
+    recipe = recipe_of(f"{name},epsilon=none,noise=1e-10,delta=0.01,epochs=3,batch=12,clip=0.2,rate=0.01")
+    found = recipe.fit(data, none, 3, np.random.SeedSequence(5))
+    network = recipe.network(form, 3)  # type: ignore[attr-defined]
+    start = network.initial(np.random.default_rng(np.random.SeedSequence(5).spawn(1)[0]))
+    weights = [torch.tensor(one, dtype=torch.float32, requires_grad=True) for one in start.values()]
+    adam = torch.optim.Adam(weights, lr=0.01)
+    for _ in range(3):
+        total = [torch.zeros_like(one) for one in weights]
+        for row, label in zip(rows, labels, strict=True):
+            states = {key: one[None] for key, one in zip(start, weights, strict=True)}
+            logits = network.forward(states, torch.tensor(row)[None, None], training=True)[0][0]
+            one_loss = torch.nn.functional.cross_entropy(logits, torch.tensor([label]))
+            grads = torch.autograd.grad(one_loss, weights)
+            size = float(sum((one**2).sum() for one in grads)) ** 0.5
+            total = [one + own * min(1.0, 0.2 / size) for one, own in zip(total, grads, strict=True)]
+        for one, own in zip(weights, total, strict=True):
+            one.grad = own / 12
+        adam.step()
+    for key, slow in zip(start, weights, strict=True):
+        np.testing.assert_allclose(found.state[key], slow.detach().numpy(), atol=2e-3)  # type: ignore[attr-defined]
+        moved = np.abs(slow.detach().numpy() - start[key])
+        assert moved.max() > 0.005, key
+    assert found.facts["training_rows"] == 12

@@ -53,6 +53,8 @@ TINY: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "mlp": lambda folder: {"hidden": 8, "layers": 1, "epochs": 15, "batch": 8, "rate": 0.01},
     "cnn": lambda folder: {"width": 4, "hidden": 8, "epochs": 15, "batch": 8, "rate": 0.01},
     "resnet18": lambda folder: {"width": 2, "epochs": 5, "batch": 8, "rate": 0.01},
+    "private-mlp": lambda folder: {"hidden": 8, "layers": 1, "epochs": 20, "batch": 8, "rate": 0.02, **PRIVATE},
+    "private-cnn": lambda folder: {"width": 4, "hidden": 8, "epochs": 20, "batch": 8, "rate": 0.02, **PRIVATE},
     "rnn": lambda folder: {"vocabulary": 400, "tokens": 12, "embedding": 8, "hidden": 8, "epochs": 20, "batch": 8,
                            "rate": 0.03},
     "token-transformer": lambda folder: {"vocabulary": 400, "tokens": 12, "width": 8, "heads": 2, "epochs": 15,
@@ -66,7 +68,8 @@ WITHOUT_CHANCE = {"tfidf-linear"}
 WITHOUT_HIDDEN = {"tfidf-linear"}
 """Recipes whose models have no layer before the head."""
 
-ROWS: Mapping[str, tuple[int, ...]] = {"mlp": (64,), "cnn": (1, 8, 8), "resnet18": (1, 16, 16)}
+ROWS: Mapping[str, tuple[int, ...]] = {"mlp": (64,), "private-mlp": (64,), "cnn": (1, 8, 8), "private-cnn": (1, 8, 8),
+                                         "resnet18": (1, 16, 16)}
 """Recipes that take arrays, and the form of a row: the counts of a text's words."""
 
 classes = pytest.mark.parametrize("n_classes", [2, 3])

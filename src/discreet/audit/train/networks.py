@@ -31,18 +31,47 @@ from discreet.core.folders import Manifest
 from discreet.core.types import FloatArray, IntArray
 
 
+class ArrayRecipe(Recipe):
+    """A recipe whose models are one network on arrays of one form, however it is trained."""
+
+    __slots__ = ()
+
+    libraries: ClassVar[tuple[str, ...]] = ("discreet.audit.train", "torch")
+    architecture: ClassVar[type[Network]]
+
+    @abstractmethod
+    def read(self, inputs: Inputs) -> NDArray[Any]:
+        """What the network is given, (n, …) float32 or int64; a row depends on its own input only.
+
+        Raises UsageError for inputs of a kind that the recipe does not take.
+        """
+
+    def network(self, shape: tuple[int, ...], n_classes: int) -> Network:
+        """The network for rows of this shape."""
+        return self.architecture(self, shape, n_classes)
+
+    def load(self, folder: Path, manifest: Manifest) -> Fitted:
+        """See `discreet.audit.train.base.Recipe`."""
+        need_torch()
+        facts, n_classes = manifest.facts["facts"], manifest.fact("n_classes", int)
+        sizes = facts.get("row_shape")
+        if not isinstance(sizes, list) or not all(type(size) is int and size > 0 for size in sizes):
+            raise InputError(f"{folder}: the manifest must give row_shape as whole numbers: save the model again")
+        shape = tuple(sizes)
+        wanted = self.network(shape, n_classes).initial(np.random.default_rng(0))
+        state = saved_arrays(folder, {name: one.shape for name, one in wanted.items()})
+        return FittedNetwork(self, {name: state[name].astype(np.float32) for name in wanted}, shape, n_classes, facts)
+
+
 @dataclass(frozen=True, slots=True)
-class NetworkRecipe(Recipe):
-    """A recipe whose models are one network on arrays of one form.
+class NetworkRecipe(ArrayRecipe):
+    """Such a recipe, trained by Adam.
 
     Options: `epochs` passes over the rows in random order, `batch` of them an update of Adam, at the learning rate
     `rate` with the L2 penalty `decay` and the label smoothing `smoothing`; `patience` epochs without a lower
     validation loss end the training (none: never), and the best model is kept; `until_accuracy` ends it after the first
     epoch with that accuracy on the training rows (see `TrainingPlan`).
     """
-
-    libraries: ClassVar[tuple[str, ...]] = ("discreet.audit.train", "torch")
-    architecture: ClassVar[type[Network]]
 
     epochs: int = 10
     batch: int = 64
@@ -60,17 +89,6 @@ class NetworkRecipe(Recipe):
         """How the network is trained."""
         return TrainingPlan(self.rate, self.epochs, self.batch, decay=self.decay, smoothing=self.smoothing,
                             patience=self.patience, until_accuracy=self.until_accuracy)
-
-    @abstractmethod
-    def read(self, inputs: Inputs) -> NDArray[Any]:
-        """What the network is given, (n, …) float32 or int64; a row depends on its own input only.
-
-        Raises UsageError for inputs of a kind that the recipe does not take.
-        """
-
-    def network(self, shape: tuple[int, ...], n_classes: int) -> Network:
-        """The network for rows of this shape."""
-        return self.architecture(self, shape, n_classes)
 
     def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
         """See `discreet.audit.train.base.Recipe`."""
@@ -90,18 +108,6 @@ class NetworkRecipe(Recipe):
         labels = np.broadcast_to(train.labels, (len(seeds), len(train)))
         return fit_bank(self, train.inputs, labels, n_classes, seeds, weights=weights, validation=validation)
 
-    def load(self, folder: Path, manifest: Manifest) -> Fitted:
-        """See `discreet.audit.train.base.Recipe`."""
-        need_torch()
-        facts, n_classes = manifest.facts["facts"], manifest.fact("n_classes", int)
-        sizes = facts.get("row_shape")
-        if not isinstance(sizes, list) or not all(type(size) is int and size > 0 for size in sizes):
-            raise InputError(f"{folder}: the manifest must give row_shape as whole numbers: save the model again")
-        shape = tuple(sizes)
-        wanted = self.network(shape, n_classes).initial(np.random.default_rng(0))
-        state = saved_arrays(folder, {name: one.shape for name, one in wanted.items()})
-        return FittedNetwork(self, {name: state[name].astype(np.float32) for name in wanted}, shape, n_classes, facts)
-
 
 class ManyNetworksRecipe(NetworkRecipe):
     """The same of a network of which many are trained at a time (see `discreet.audit.train.base.ManyRecipe`)."""
@@ -118,7 +124,7 @@ class ManyNetworksRecipe(NetworkRecipe):
 class FittedNetwork:
     """See `discreet.audit.train.base.Fitted`. `shape` is that of a row."""
 
-    recipe: NetworkRecipe
+    recipe: ArrayRecipe
     state: StateDict
     shape: tuple[int, ...]
     n_classes: int

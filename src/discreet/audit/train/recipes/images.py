@@ -82,9 +82,26 @@ class Convolutions(Network):
         return torch.baddbmm(states["head_bias"], hidden, states["head"]), hidden
 
 
+class OnImages:
+    """What recipes of `Convolutions` share: options `width` and `hidden`, and the form of their inputs."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    takes_texts: ClassVar[bool] = False
+    architecture: ClassVar[type[Network]] = Convolutions
+
+    width: int
+    hidden: int
+
+    def read(self, inputs: Inputs) -> NDArray[Any]:
+        """(n, C, H, W): two poolings leave something of 4 rows and columns."""
+        return images(inputs, self.name, 4)
+
+
 @recipes.register("cnn")
 @dataclass(frozen=True, slots=True)
-class Cnn(ManyNetworksRecipe):
+class Cnn(OnImages, ManyNetworksRecipe):
     """Convolutions of `width` and 2 `width` channels, a layer of `hidden` units; the others as in `NetworkRecipe`.
 
     Inputs are as for `images`. The label inference paper says "CNN" of its FashionMNIST model (Table 1) and no more:
@@ -92,8 +109,6 @@ class Cnn(ManyNetworksRecipe):
     """
 
     name: ClassVar[str] = "cnn"
-    takes_texts: ClassVar[bool] = False
-    architecture: ClassVar[type[Network]] = Convolutions
 
     width: int = 16
     hidden: int = 64
@@ -101,10 +116,6 @@ class Cnn(ManyNetworksRecipe):
     def __post_init__(self) -> None:
         check_positive(self, "width", "hidden")
         ManyNetworksRecipe.__post_init__(self)
-
-    def read(self, inputs: Inputs) -> NDArray[Any]:
-        """(n, C, H, W): two poolings leave something of 4 rows and columns."""
-        return images(inputs, self.name, 4)
 
 
 class ResidualNetwork(Network):

@@ -37,29 +37,23 @@ class Layers(Network):
         return torch.baddbmm(states[f"bias{last}"], hidden, states[f"weight{last}"]), hidden
 
 
-@recipes.register("mlp")
-@dataclass(frozen=True, slots=True)
-class Mlp(ManyNetworksRecipe):
-    """`layers` ReLU layers, the first of `hidden` units and each next of half as many; others as in `NetworkRecipe`.
+class OnRows:
+    """What recipes of `Layers` share: options `hidden` and `layers`, and the form of their inputs."""
 
-    Inputs are an array (n, …), flattened and taken as they are: standardise them on training rows (see
-    `discreet.inputs.one_hot`). The label inference paper says "Sequential" of its Census model (Table 1) and no more;
-    layers, widths and epochs are ours, batch and rate those that Keras has for a model of that name unless told.
-    """
+    __slots__ = ()
 
-    name: ClassVar[str] = "mlp"
+    name: ClassVar[str]
     takes_texts: ClassVar[bool] = False
     architecture: ClassVar[type[Network]] = Layers
 
-    batch: int = 32
-    hidden: int = 64
-    layers: int = 2
+    hidden: int
+    layers: int
 
-    def __post_init__(self) -> None:
+    def check_layers(self) -> None:
+        """Raise ValueError for no layer, or one without a unit."""
         if self.layers < 1 or self.widths[-1] < 1:
             raise ValueError(f"{self.layers} layers of {self.hidden} units and half as many each: expected a layer at "
                              "the least, and a unit in each")
-        ManyNetworksRecipe.__post_init__(self)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -69,3 +63,24 @@ class Mlp(ManyNetworksRecipe):
     def read(self, inputs: Inputs) -> NDArray[Any]:
         """(n, d)."""
         return np.ascontiguousarray(rows_of(inputs, self.name), dtype=np.float32)
+
+
+@recipes.register("mlp")
+@dataclass(frozen=True, slots=True)
+class Mlp(OnRows, ManyNetworksRecipe):
+    """`layers` ReLU layers, the first of `hidden` units and each next of half as many; others as in `NetworkRecipe`.
+
+    Inputs are an array (n, …), flattened and taken as they are: standardise them on training rows (see
+    `discreet.inputs.one_hot`). The label inference paper says "Sequential" of its Census model (Table 1) and no more;
+    layers, widths and epochs are ours, batch and rate those that Keras has for a model of that name unless told.
+    """
+
+    name: ClassVar[str] = "mlp"
+
+    batch: int = 32
+    hidden: int = 64
+    layers: int = 2
+
+    def __post_init__(self) -> None:
+        self.check_layers()
+        ManyNetworksRecipe.__post_init__(self)

@@ -278,6 +278,7 @@ class TestControls:
         target = record["targets"][0]
         states, target["parts"][1]["state"], target["controls"]["blind_auc"]["reason"] = (
             target["control_states"], "control", "none")
+        target["parts"][1]["control_auc"]["value"] = 0.9
         for code in set(words) - {"names"}:
             states["control"] = {"state": "unshown", "codes": [code, "few"]}
             found = said_of(record, 1)

@@ -14,8 +14,8 @@ from discreet.core.files import write_atomic
 from discreet.core.registry import offered
 
 SCHEMA = 1
-PAGES = ("audit guard", "audit labels", "audit membership", "benchmark", "defend-frontier", "defend-training",
-         "guard check")
+PAGES = ("audit guard", "audit labels", "audit membership", "audit recipe", "benchmark", "defend-frontier",
+         "defend-training", "guard check")
 """Kinds of runs that have a page; those of other packages all have."""
 
 

@@ -35,6 +35,7 @@ from discreet.guard.sentences import (
     sex_of,
     told_apart,
 )
+from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute, facts_words
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.referents import Referent
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 PERSONS, FACTS, SAID = 16, 64, 2048
 """Most persons, facts of all of them, and words that the user said; the oldest are forgotten first."""
 _OTHER = re.compile(r"\b(?:another|(?:a|the) (?:second|third|next|other|different|new)|someone else|somebody else|"
-                    r"a different)\b(?: \w+){0,2}", re.I)
+                    r"a different)\b((?: [\w'-]+){0,2})", re.I)
 _DIGIT = re.compile(r"\d")
 Words = frozenset[bytes]
 
@@ -224,7 +225,7 @@ def _linked(guard: Guard, told: Told, read: Reading, now: float) -> list[_Linked
         if r.person not in taken and r.subject in policy.subjects and begins(doc, r, others=True):
             taken.add(r.person)
             meant.append((at[id(r)][0], r, r.subject, []))
-    asked = _OTHER.search(read.request.asked) is not None
+    asked = _asks_another(read.request.asked, {policy.domain.person.lower(), policy.domain.people.lower()})
     found: list[_Linked] = []
     used: set[int] = set()
     for _, referent, subject, members in sorted(meant, key=lambda m: m[0]):
@@ -240,6 +241,13 @@ def _linked(guard: Guard, told: Told, read: Reading, now: float) -> list[_Linked
         found.append(_Linked(place, replace(known, sex=known.sex or sex, facts=(*kept, *new)), known.facts, new,
                              evidence))
     return found
+
+
+def _asks_another(text: str, called: set[str]) -> bool:
+    """Whether a question is about another person ("another patient", "the next one"), and not only another question."""
+    return any(match[0].lower().startswith("some") or any(
+        word in lex.PERSON_NOUNS or word in called or word in ("one", "person") for word in match[1].lower().split())
+        for match in _OTHER.finditer(text))
 
 
 def _same(told: Told, subject: Subject, sex: str | None, facts: Sequence[tuple[Fact, Attribute]],

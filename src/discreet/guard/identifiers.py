@@ -7,13 +7,14 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from discreet.core.records import PERSONS, Answer, Subject
+from discreet.core.records import PERSONS, Answer, Public, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.text.cases import named_by_caption
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
+from discreet.guard.text.record import pieces, seen_in
 from discreet.guard.text.render import render
 from discreet.guard.text.resources import patterns, words
 
@@ -147,21 +148,54 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
             return "asker"
         if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
             return "asker"
+
+    def found() -> Subject:
+        """That of the reader, but private where a record of the request gives the identifier to somebody private."""
+        subject = status.of(span)
+        spared = subject != "third" and subject not in policy.subjects
+        held = spared and doc.once(("recorded", span.type, value), lambda: _in_record(value, request, policy))
+        return "third" if held else subject
+
     if span.type not in _NAMES:
-        return status.of(span)
+        return found()
     start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
     if named_by_caption(doc, start, start + len(value)):
         return "public"
     if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
         return "public"
-    return status.of(span)
+    return found()
+
+
+def _in_record(value: str, request: Request, policy: Policy) -> bool:
+    """Whether retrieved text that holds an identifier tells of somebody private, and of nobody else."""
+    wanted = value.casefold()
+    texts = (text for text in request.of("retrieved", "tool")
+             if not isinstance(text, Public) and wanted in text.casefold())
+    for piece in (piece for text in texts for piece in pieces(text) if wanted in piece.casefold()):
+        doc = request.docs[piece]
+        seen = seen_in(doc, doc.text)
+        told = {s.subject for s in seen.spans if s.kind == "name" or s.kind in policy.counted}
+        if told & {"third", "speaker"} and not told & {"staff", "public"}:
+            return True
+    return False
 
 
 def _declines(doc: Doc, span: DirectSpan) -> bool:
-    """Whether the sentence that holds an identifier declines: a refusal that repeats a name tells nothing."""
-    begin, end = doc.sentence_of(doc.token_at_original(span.start))
-    sentence = " ".join(doc.text[doc.tokens[begin].start : doc.tokens[end - 1].end].replace("’", "'").lower().split())
-    return patterns("requests")["declines"].search(sentence) is not None
+    """Whether the clause that holds an identifier declines: a refusal that repeats a name tells nothing; "I'm sorry,
+    but Ana Ortiz was here" does."""
+    at = doc.token_at_original(span.start)
+    begin, end = doc.sentence_of(at)
+    start, stop = doc.tokens[begin].start, doc.tokens[end - 1].end
+    sentence, place, cues = _plain(doc.text[start:stop]), doc.tokens[at].start - start, patterns("requests")
+    ends = [(m.start(), m.end()) for m in cues["but tells"].finditer(sentence)]
+    first = max((last for _, last in ends if last <= place), default=0)
+    last = min((first for first, _ in ends if first >= place), default=len(sentence))
+    return cues["declines"].search(" ".join(sentence[first:last].split())) is not None
+
+
+def _plain(text: str) -> str:
+    """A text in lower case with straight quotes, as long as it was."""
+    return "".join(c if len(c) == 1 else " " for c in map(str.lower, text.replace("’", "'")))
 
 
 def counts_directly(span: DirectSpan, subject: Subject, policy: Policy) -> bool:

@@ -80,13 +80,18 @@ class Policy:
         return IDENTIFYING if isinstance(self.rule, str) else self.rule
 
     def may_name(self, name: str, text: str) -> bool:
-        """Whether the operator's list holds a name whose role stands in a sentence of the text that names it."""
-        if not self.names:
-            return False
+        """Whether the operator's list holds a name whose role stands in a sentence of the text that names it; of a
+        surname alone right beside it ("charge nurse Chen")."""
         wanted = plain_name(name)
-        roles = [role.lower() for listed, role in self.names if wanted and wanted in _name_forms(listed)]
-        return any(role in one and wanted in plain_name(one) for role in roles
-                   for one in re.split(r"(?<=[.!?])\s+|\n", text.lower()))
+        for listed, role in self.names if wanted else ():
+            whole, surname = plain_name(listed), plain_name(listed).rpartition(" ")[2]
+            held = re.escape(role.lower())
+            told = rf"{held}(?: {_TITLE})? {wanted}\b|\b{wanted},? \(?(?:(?:the|our|a|an) )?{held}"
+            for one in re.split(r"(?<=[.!?])\s+|\n", text.lower()) if wanted in (whole, surname) else ():
+                beside = wanted == whole and role.lower() in one and wanted in plain_name(one)
+                if beside or re.search(told, one):
+                    return True
+        return False
 
     def settings(self) -> dict[str, Any]:
         """Every setting as a plain value, the domain as its name."""
@@ -204,10 +209,7 @@ def plain_name(name: str) -> str:
     return " ".join(word for word in words if word not in ("dr", "mr", "mrs", "ms", "miss", "prof"))
 
 
-def _name_forms(name: str) -> tuple[str, str]:
-    """A name whole, and its last word."""
-    plain = plain_name(name)
-    return plain, plain.rpartition(" ")[2]
+_TITLE = r"(?:dr|mr|mrs|ms|miss|prof)\.?"
 
 
 def rule_of(said: object) -> QuoteRule:

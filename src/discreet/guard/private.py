@@ -44,11 +44,11 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
     found |= {s.person: f"{s.subject}, but tells a private fact" for s in seen.spans
               if s.kind == "domain" and s.subject in policy.private_facts_of}
     spared = PERSONS[1:] if request.of("user") else FRAMED
-    framed = dict.fromkeys(a.person for a in told if a.subject in spared)
+    framed = {a.person: policy.cluster + (a.subject == "cohort") for a in told if a.subject in (*spared, "cohort")}
     facts = {person: _facts(told, person, doc, policy) for person in framed}
-    texts = request.of("retrieved", "tool", "unknown", "system", "answer")
+    texts = request.of("retrieved", "tool", "unknown", "system")
     return found | {person: "stands in a record of the request" for person, of in facts.items()
-                    if len(of) >= policy.cluster and any(_tells(piece, of, policy) for text in texts
+                    if len(of) >= framed[person] and any(_tells(piece, of, policy) for text in texts
                                                  for piece in dict.fromkeys((text, *_PARAGRAPH.split(text))))}
 
 

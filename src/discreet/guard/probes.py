@@ -18,13 +18,13 @@ from discreet.guard.identifiers import OTHERS, identifiers_in
 from discreet.guard.policy import Policy
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute
-from discreet.guard.text.classifier import together_with
+from discreet.guard.text.classifier import is_whole, together_with
 from discreet.guard.text.consent import Spoken
 from discreet.guard.text.direct.detect import direct_of
 from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
-from discreet.guard.text.record import Fact, Read, seen_in, shared
+from discreet.guard.text.record import Fact, Read, pieces, seen_in, shared
 from discreet.guard.text.reply import Case
 
 TELLS, OF_A_MARK, OF_A_LINE = 0.0, 0.0, 2.5
@@ -49,9 +49,10 @@ _SOMEBODY = frozenset({*PERSONS, "speaker"})
 _MADE_UP = frozenset({"hypothetical", "fictional"})
 _TOLD_OF = ("third", "speaker")
 """Whose attributes make a text one that describes somebody."""
+_ASKS = re.compile(r"\?|\b(?:tell|say|confirm|check|whether|if|know|wonder|remind|show|find|look|see|let|what|when|"
+                   r"where|why|who|which|how)\b", re.IGNORECASE)
+"""Without any of these a text asks nothing."""
 _INITIALS = re.compile(r"\b[A-Z]\. ?[A-Z]\.")
-_LONGEST = 20_000
-"""Characters of a retrieved text beyond which it is not compared with a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,8 @@ class Records:
     """The retrieved texts of a request, and which of them describe somebody."""
 
     def __init__(self, texts: Collection[str], policy: Policy, docs: Docs | None = None) -> None:
-        self._texts, self._policy = [text for text in texts if len(text) <= _LONGEST], policy
-        self._left_out = len(self._texts) < len(texts)
+        self._texts, self._policy = [piece for text in texts for piece in pieces(text)], policy
+        self._long = len(self._texts) > len(texts)
         self._docs = Docs() if docs is None else docs
 
     @cached_property
@@ -83,8 +84,8 @@ class Records:
                                            for a in Read.of(doc, self._policy.domain).attributes)
 
     def describe(self) -> bool:
-        """Whether any of them describes somebody, or is too long to be read for that."""
-        return self._left_out or any(self._describes(text) for text in self._texts)
+        """Whether any of them describes somebody, or is too long to be read whole for that."""
+        return self._long or any(self._describes(text) for text in self._texts)
 
     def nearest(self, asked: frozenset[str], facts: Collection[Fact]) -> tuple[int, int]:
         """How many facts and words a question shares with the text that it shares most with, of those that describe
@@ -106,8 +107,9 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
         return None
     adds = any(a.kind in policy.counted and a.subject in policy.subjects and a.probability >= _LIKELY
                for a in attributes)
-    if repeats and not adds and request.own is not None and set(fact_words(doc.text)) <= request.own.words:
-        return None  # It tells users what they told of theirs, and no more.
+    echoed = repeats and not adds and request.own is not None and set(fact_words(doc.text)) <= request.own.words
+    if echoed and not _ASKS.search(request.asked):
+        return None  # It tells users what they told of theirs, who asked nothing.
     mine = bool(request.of("user"))
     plain = not (named or any(a.subject in _SOMEBODY for a in attributes))
     theirs = request.theirs and not adds  # What users said of theirs is no attribute of anybody else by now.
@@ -124,9 +126,12 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
         read = Read.of(spoken.doc, policy.domain)
         told = partial(described, spoken, read, records, attributes, policy, asker=asker)
         probe = told(sure=mine)
+        odds = case.tells
+        if probe is None and few and odds > _SURE and (together_with(doc, text) or case).tells > _SURE:
+            # A claim that somebody is made up makes them so to the reader, and hides no confirmation.
+            return told(anybody=True)
         if probe is None:
             return None
-        odds = case.tells
         if few:
             recorded = records.nearest(spoken.words, read.facts(policy.counted))[0] >= policy.cluster
             odds = _tells(doc, text, case, plain=plain, theirs=theirs, recorded=recorded)
@@ -154,15 +159,16 @@ def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, re
     classifier's. These make it less likely only where the answer tells of nobody by itself (`plain`: "It is 12
     degrees." to "I am 52 and run a bakery in Delft. What is the weather?"), adds nothing to what users said of theirs,
     or tells of somebody made up of whom there is no record (`recorded`): somebody known beside a confirmation does not
-    hide that."""
+    hide that. Nor does what stands around a long question, of which the classifier sees the end."""
     together = together_with(doc, question)
     if together is None:
         return case.tells
     invented = not recorded and together.status in _MADE_UP and together.others > OTHERS
-    if theirs or invented:
-        return together.tells
     both = case.tells + together.tells
-    return both if plain else max(both, case.tells)
+    whole = is_whole(question)
+    if (theirs or invented) and whole:
+        return both - _SURE if case.tells > _SURE else together.tells
+    return both if plain and whole else max(both, case.tells)
 
 
 def _knows(request: Request, policy: Policy) -> bool:
@@ -191,10 +197,11 @@ def _least(text: str, request: Request, *, general: bool) -> float:
 
 
 def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str,
-              sure: bool = False) -> Probe | None:
+              sure: bool = False, anybody: bool = False) -> Probe | None:
     """Whom a question describes, with what the answer adds; None where that is nobody, or the asker who has proved to
-    be the person. One fact that a record holds too is enough where it is `sure` that the answer tells of them."""
-    mine = [a for a in read.attributes if a.kind in policy.counted and a.subject in _MAY_BE_MEANT
+    be the person. One fact that a record holds too is enough where it is `sure` that the answer tells of them;
+    `anybody`: it is certain, so that they are meant whoever the question says they are."""
+    mine = [a for a in read.attributes if a.kind in policy.counted and (anybody or a.subject in _MAY_BE_MEANT)
             and not (asker == "self" and a.subject == "speaker")]
     told_of = {(a.kind, a.value) for a in mine}
     who: Subject = "speaker" if mine and all(a.subject == "speaker" for a in mine) else "third"

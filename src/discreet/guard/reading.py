@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.core.records import PERSONS, Answer, Evidence, Subject
+from discreet.core.records import PERSONS, Answer, Evidence, Public, Subject
 from discreet.guard.identifiers import OTHERS, Places, Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons
@@ -27,7 +27,7 @@ from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.reader import TOLD, Seen, Span
-from discreet.guard.text.record import facts_of, seen_in, shared
+from discreet.guard.text.record import Fact, Read, facts_of, pieces, seen_in, shared
 from discreet.guard.text.render import shown
 from discreet.guard.text.reply import Case
 from discreet.guard.text.resources import patterns
@@ -247,10 +247,22 @@ def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Requ
     persons = (*PERSONS, "speaker")
     facts = [*facts_of((a for a in told if a.subject in persons), doc, policy.counted),
              *(("name", tuple(fact_words(doc.text[s.start : s.end]))) for s in seen.spans if s.kind == "name")]
-    others = (*request.around, *request.of("retrieved", "tool", "answer"))
-    if case is None or any(shared(facts, text) for text in others) or (request.theirs and _most(seen, policy) > _ADDS):
+    others = (*request.around, *request.of("retrieved", "tool"))
+    recorded = any(_of_somebody(facts, piece, request, policy) for text in others for piece in pieces(text))
+    if case is None or recorded or (request.theirs and _most(seen, policy) > _ADDS):
         return seen
     return replace(seen, together=together, case=case, asked=True)
+
+
+def _of_somebody(facts: Sequence[Fact], text: str, request: Request, policy: Policy) -> bool:
+    """Whether a text tells any of some facts of somebody private, or of nobody it can be read of."""
+    if isinstance(text, Public) or not shared(facts, text):
+        return False
+    read = Read.of(request.docs[text], policy.domain)
+    names = " ".join(read.doc.text[s.start : s.end] for s in seen_in(read.doc, read.doc.text).spans if s.kind == "name")
+    private = read.facts(policy.counted, ("third", "speaker"))
+    told = " ".join(word for _, of in private for word in of)
+    return bool(shared(facts, f"{names} {told}"))
 
 
 def _as(seen: Seen, status: Subject, case: Case) -> Seen:

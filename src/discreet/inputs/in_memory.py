@@ -40,6 +40,8 @@ class Records:
     categories : n frozensets of str, or None
     classes : tuple of str or None
         Names of the classes 0, 1, …, where the table has them (a `ClassLabel` of `datasets`).
+    ids : (n,) object array of str, or None
+        The column `id` of a table, else the index of a data frame that was given one.
     """
 
     inputs: Any
@@ -47,6 +49,7 @@ class Records:
     groups: NDArray[np.object_] | None = None
     categories: tuple[frozenset[str], ...] | None = None
     classes: tuple[str, ...] | None = None
+    ids: NDArray[np.object_] | None = None
 
     def __len__(self) -> int:
         return int(self.labels.size)
@@ -59,7 +62,8 @@ class Records:
     def take(self, rows: IntArray) -> Records:
         """These records alone, in this order."""
         return Records(taken(self.inputs, rows), self.labels[rows], None if self.groups is None else self.groups[rows],
-                       None if self.categories is None else tuple(self.categories[row] for row in rows), self.classes)
+                       None if self.categories is None else tuple(self.categories[row] for row in rows), self.classes,
+                       None if self.ids is None else self.ids[rows])
 
 
 def read_records(given: Any, called: str, *, label: str = "label", text: str = "text") -> Records:
@@ -142,7 +146,17 @@ def _from_table(given: Any, called: str, label: str, text: str) -> Records:
     return Records(inputs, _column(_values(given, label), called, "labels"),
                    _names(_values(given, "group"), called) if "group" in columns else None,
                    None if categories is None else tuple(_categories(one) for one in categories),
-                   _class_label(given, label))
+                   _class_label(given, label), _ids(given, columns, called))
+
+
+def _ids(given: Any, columns: list[str], called: str) -> NDArray[np.object_] | None:
+    if "id" in columns:
+        return np.array([str(one) for one in _column(_values(given, "id"), called, "ids")], dtype=np.object_)
+    index = getattr(given, "index", None)
+    # A list has a method of that name; a data frame that was given no index counts from 0.
+    if index is None or callable(index) or all(place == one for place, one in enumerate(index)):
+        return None
+    return np.array([str(one) for one in index], dtype=np.object_)
 
 
 def _column_names(given: Any) -> list[str] | None:

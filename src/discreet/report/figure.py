@@ -137,6 +137,7 @@ def _attribute(key: str, value: str, name: str) -> str:
 
 def save_figures(figures: Iterable[Figure], folder: Path) -> None:
     """Write each figure as SVG and its data as CSV into `folder`. Raises MissingExtraError without Matplotlib."""
+    folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
         write_atomic(folder / f"{figure.name}.svg", figure.standalone)
         write_atomic(folder / f"{figure.name}.csv", figure.csv)

@@ -11,7 +11,19 @@ from discreet.core.errors import need
 from discreet.core.numbers import counted, number, percent, printable
 from discreet.report.figure import css
 from discreet.report.people import scale
-from discreet.report.summary import Block, Bullets, Cells, Controls, Facts, Summary, Table, Text, moment
+from discreet.report.summary import (
+    Block,
+    Bullets,
+    Cells,
+    Controls,
+    Drawing,
+    Facts,
+    Key,
+    Summary,
+    Table,
+    Text,
+    moment,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -71,9 +83,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     if summary.keys:
         yield ""
     for key in summary.keys:
-        interval = f" [{key.low}, {key.high}]" if key.low else ""
-        control = f" ({key.control})" if key.control else ""
-        yield from _wrapped(f"{key.value}{interval}{control}: {key.text}", "  ", "    ")
+        yield from _wrapped(_key(key), "  ", "    ")
     for section in summary.sections:
         if section.terminal:
             yield ""
@@ -130,16 +140,31 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def to_markdown(summary: Summary) -> str:
-    """Every section with its tables and lists, under the first lead."""
-    parts = list(summary.leads[:1])
+    """The page without its figures: leads, key figures, every section with what stands in it."""
+    parts = list(summary.leads)
+    if summary.keys:
+        parts.append("\n".join(f"- {said}" for said in map(_key, summary.keys)))
     for section in summary.sections:
-        parts.append(f"### {section.title}")
-        found = [one for one in section.blocks if isinstance(one, Table | Bullets)]
-        parts += [_markdown(one) for one in found] or ["Nothing was asked for that has such a row."]
+        found = [_markdown(one) for one in section.blocks if not isinstance(one, Drawing)] if section.page else []
+        parts += [f"### {section.title}", *found] if found and section.title else found
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(block: Table | Bullets) -> str:
+def _key(key: Key) -> str:
+    """A key figure in a line."""
+    interval = f" [{key.low}, {key.high}]" if key.low else ""
+    control = f" ({key.control})" if key.control else ""
+    return f"{key.value}{interval}{control}: {key.text}"
+
+
+def _markdown(block: Controls | Text | Bullets | Facts | Table) -> str:
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, Controls):
+        return "\n".join(f"- **{one.word}**: {one.name}. {one.text}".rstrip() for one in block.items)
+    if isinstance(block, Facts):
+        return "\n".join([*([f"**{block.title}**", ""] if block.title else []),
+                          *(f"- {name}: {said}" for name, said in block.items)])
     if isinstance(block, Bullets):
         return "\n".join([*([f"**{block.title}**", ""] if block.title else []), *(f"- {said}" for said in block.items)])
 
@@ -149,7 +174,8 @@ def _markdown(block: Table | Bullets) -> str:
         return f"**{name}**\n\n{said}" if name else said
 
     # Rows of a group do not say which it is.
-    return "\n\n".join([*([block.title] if block.title else []), *(part(name, rows) for name, rows in block.groups)])
+    said = [part(name, rows) for name, rows in block.groups]
+    return "\n\n".join([*([block.title] if block.title else []), *said, *([block.note] if block.note else [])])
 
 
 def _wrapped(said: str, first: str = "", rest: str = "") -> list[str]:

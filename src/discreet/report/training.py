@@ -15,8 +15,10 @@ DIGEST = 12
 def membership_training(said: Record) -> Section:
     """Who was trained on what in a membership audit, and how good it is."""
     words, classes, groups = words_of("training"), said["classes"], said.get("groups")
-    lead = words["lead"].format(recipe=_recipe(said["recipe"]), n=len(classes), classes=", ".join(map(str, classes)),
-                                guess=percent(1 / len(classes), 0), seed=said["seed"])
+    shares = [rows / sum(said["class_rows"]) for rows in said["class_rows"]]
+    named = ", ".join(f"{name} {percent(share, 0)}" for name, share in zip(classes, shares, strict=True))
+    lead = words["lead"].format(recipe=_recipe(said["recipe"]), n=len(classes), classes=named,
+                                guess=percent(max(shares), 0), seed=said["seed"])
     lead += "" if groups is None else words["groups"].format(groups=groups)
     sets = [(name, f"{said['sides'][part]:,}", use) for part, (name, use) in words["sets"].items()
             if said["sides"].get(part)]

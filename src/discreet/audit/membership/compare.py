@@ -20,7 +20,7 @@ from discreet.audit.core.verdict import ALPHA, Audit, Part, Sentence, Sentences,
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import PRIMARY
 from discreet.audit.membership.evaluation_sets import Selector, evaluation_sets
-from discreet.audit.membership.parts import FEWEST, CoveredPart, covered_parts
+from discreet.audit.membership.parts import FEWEST, WHOLE, CoveredPart, covered_parts
 from discreet.audit.membership.rows import JudgedRow, estimate_row, judged_row
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.errors import InputError
@@ -221,15 +221,21 @@ class _Test:
 
 
 def _reasons(verdict: Word, parts: Sequence[PartChange], attack: str) -> list[Sentence]:
-    found, whole = [], parts[0]
+    found, several = [], len({one.target for one in parts}) > 1
+    # Of several models the one of which all records tell something.
+    whole = min((one for one in parts if one.name == WHOLE), key=lambda one: one.direction not in ("more", "less"))
+
+    def shown(one: PartChange) -> str:
+        return f"{one.target}, {one.name}" if several else one.name
+
     for direction in ("more", "less", "control"):
         if named := [one for one in parts if one.direction == direction]:
             rest = [counted(len(named) - MOST_NAMED, "other part")] if len(named) > MOST_NAMED else []
-            found.append(say(direction, parts=listed([*(one.name for one in named[:MOST_NAMED]), *rest])))
+            found.append(say(direction, parts=listed([*map(shown, named[:MOST_NAMED]), *rest])))
     if verdict == "inconclusive":
         found.append(say("unclear"))
     if whole.difference.high is not None:
-        found.append(say("whole", attack=attack, old=interval(whole.old), new=interval(whole.new),
+        found.append(say("whole", records=shown(whole), attack=attack, old=interval(whole.old), new=interval(whole.new),
                          difference=interval(whole.difference, sign=True)))
     if not whole.control_difference.resolved:
         found.append(say("no_control"))

@@ -54,9 +54,18 @@ class MemorySets:
             control, outside, rows = outside.take(first), outside.take(second), rows[second]
         records = stacked_records([inside, outside])
         mixed = rng.permutation(len(records))
-        ids = [f"members[{row}]" for row in kept["members"]] + [f"non_members[{row}]" for row in rows]
+        ids = _ids(inside, outside) or [f"members[{row}]" for row in kept["members"]] + [
+            f"non_members[{row}]" for row in rows]
         return cls(records.take(mixed), np.asarray(mixed < len(inside), dtype=np.bool_), [ids[row] for row in mixed],
                    control, {name: n for name, n in lost.items() if n})
+
+
+def _ids(inside: Records, outside: Records) -> list[str]:
+    """The records' own ids where both sets have them and none is there twice, else nothing."""
+    if inside.ids is None or outside.ids is None:
+        return []
+    found = [*inside.ids, *outside.ids]
+    return found if len(set(found)) == len(found) else []
 
 
 def _first_of(keys: Sequence[bytes], without: Iterable[bytes]) -> IntArray:

@@ -8,6 +8,7 @@ from discreet.guard.text.doc import Doc
 from discreet.guard.text.resources import patterns
 
 _CASES = patterns("cases")
+_TITLES = frozenset("mr mrs ms miss mx dr judge justice".split())
 _CAPITALISED = re.compile(r"[A-Z][\w'-]+")
 
 
@@ -33,10 +34,11 @@ def _caption_words(doc: Doc) -> frozenset[str]:
 def named_by_caption(doc: Doc, start: int, end: int) -> bool:
     """Whether a name at [start, end) of the normalised text is a party of a case that is cited with its reporter.
 
-    Refused where somebody's own client is spoken of: "our client Tom Jones" is not the Jones of Smith v. Jones.
+    All words of it stand in a caption ("Karen Miller" is not the Miller of Miller v. California). Refused where
+    somebody's own client is spoken of: "our client Tom Jones" is not the Jones of Smith v. Jones.
     """
     reported = doc.once("reporter", lambda: _CASES["reporter"].search(doc.text) is not None)
     if not reported or _CASES["own before"].search(doc.text[max(0, start - 40) : start]):
         return False
-    named = {w.lower() for w in _CAPITALISED.findall(doc.text[start:end])}
-    return bool(named & _caption_words(doc))
+    named = {w.lower() for w in _CAPITALISED.findall(doc.text[start:end])} - _TITLES
+    return bool(named) and named <= _caption_words(doc)

@@ -61,6 +61,11 @@ def together_with(doc: Doc, question: str) -> Case | None:
     return doc.once(("together", question), lambda: packaged_classifier().read(doc.text, question))
 
 
+def is_whole(question: str) -> bool:
+    """Whether all of a question is read."""
+    return len(packaged().ids(question)) - 2 <= ASKED
+
+
 @cache
 def packaged_classifier() -> Classifier:
     """The classifier that ships with discreet, loaded on first use. Raises DetectorError."""

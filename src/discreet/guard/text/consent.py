@@ -22,6 +22,8 @@ from discreet.guard.text.resources import patterns
 _REPEATED = ("third", "speaker", "cohort")
 """Subjects of which an attribute may repeat what the user said."""
 _POINTING = frozenset("the this that".split())
+_GREETS = frozenset("hi hello hey dear good morning afternoon evening it's this , . ! -".split())
+"""What may stand before a name in the sentence in which its bearer says who speaks."""
 _GIVEN = re.compile(r"(?:[A-Z][\w'’-]+ ){1,2}$")
 """Given names right before a surname."""
 _PIECE = re.compile(r"[^\W_]+")
@@ -121,9 +123,8 @@ class OwnWords:
 
     @cached_property
     def brings(self) -> bool:
-        """Whether the user speaks of anybody but themselves."""
-        return self._of_theirs or any(r.subject not in ("speaker", "asker", "nobody", "cohort")
-                                      for one in self._texts for r in one.referents)
+        """Whether the user speaks of somebody whom they bring."""
+        return self._of_theirs or any(len(one.mine) > 1 for one in self._texts)
 
     @cached_property
     def ages(self) -> frozenset[str]:
@@ -182,6 +183,8 @@ class OwnWords:
         given = _GIVEN.search(doc.text, doc.tokens[begin].start, start) if kind == "person_name" else None
         starts = (start, start if given is None else given.start())
         if any(cues["named"].search(lower[max(0, one - 60) : one]) for one in starts) or cues["is mine"].search(after):
+            return True
+        if after.startswith(" here") and _GREETS.issuperset(doc.lowers[begin:token]):  # "Hi, Tom Reed here."
             return True
         return kind != "person_name" and own[token] and bool(first)
 

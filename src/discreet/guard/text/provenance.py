@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.core.records import Answer, Origin
+from discreet.core.records import Answer, Origin, Public
 from discreet.guard.text.doc import Doc, Docs
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ _SHORT, _LINE, _MOST = 150, 60, 8
 _WINDOW, _HEAD, _STEP, _STRETCHES = 70, 20, 35, 24
 """Words of a user's text that is read as one question, those of its beginning that stand before every stretch of a
 longer one, from one stretch to the next, and most stretches."""
+_QUESTION, _FEW = 25, 4
+"""Words of a user's text from which on its questions are also read alone; words of such a question, and most of them.
+"""
 _BEFORE = 8
 """Earlier messages of the user in which somebody may be described of whom a later one asks."""
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
@@ -140,7 +143,9 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
     before: list[str] = []
     until: int | None = None  # What stands before the last user message: a tool may repeat it afterwards.
     others = _Others()
-    for role, text, origin in _messages(answer):
+    messages = list(_messages(answer))
+    answered = max((k for k, (role, text, _) in enumerate(messages) if _is_answer(role, text)), default=-1)
+    for number, (role, text, origin) in enumerate(messages):
         if origin is not None and origin != "user":
             parts.append(Part(origin, text, "typed"))
         elif _ROLES.get(role.lower()) == "system":
@@ -149,9 +154,9 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
             parts += [Part(*one) for one in in_system(text, answer.prompts)]
         elif role.lower() not in _USER:
             parts.append(Part(_ROLES.get(role.lower(), "unknown"), text, "role"))
-            if parts[-1].origin == "answer" and text.strip():  # A call of a tool has no text.
+            if _is_answer(role, text):
                 before, asked = [*before, *asked], []
-        elif answer.user_words is not None:
+        elif answer.user_words is not None and number > answered:
             until = len(parts)
             parts.append(Part("unknown", text, "undeclared"))
             asked.append(text)
@@ -164,6 +169,9 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
     if answer.user_words is not None:
         said = Part("user", answer.user_words, "declared")
         parts.append(_Others().withdrawn(said, parts[:until], ("retrieved", "tool")))
+    if answer.user_words is not None and answer.user_words.strip():
+        # The last message is the one in which these words stand; others before it are of the same user.
+        before = [*before, *(text for text in asked[:-1] if answer.user_words.strip() not in text)]
         asked = [answer.user_words]
     told = tuple(text for text in before if 0 < len(text.split()) <= _SHORT)[-_BEFORE:]
     return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked), told, docs=docs)
@@ -182,10 +190,15 @@ class _Others:
         if not mine:
             return part
         for one in before[self._done :]:
-            if one.origin in origins:
+            if one.origin in origins and not isinstance(one.text, Public):
                 self._seen |= _runs(one.text)
         self._done = len(before)
         return part if mine.isdisjoint(self._seen) else Part("unknown", part.text, "shared")
+
+
+def _is_answer(role: str, text: str) -> bool:
+    """Whether a message is an answer that went out: a call of a tool has no text."""
+    return _ROLES.get(role.lower()) == "answer" and bool(text.strip())
 
 
 def _messages(answer: Answer) -> Iterator[tuple[str, str, Origin | None]]:
@@ -205,11 +218,18 @@ def _windows(text: str) -> tuple[str, ...]:
     are read. Of more than the most, those with a question mark come first."""
     words = text.split()
     if len(words) <= _WINDOW:
-        return (text,)
+        return (text, *_asking(text))
     head = " ".join(words[:_HEAD])
     found = [f"{head} … {' '.join(words[at : at + _WINDOW - _HEAD])}" for at in range(_HEAD, len(words), _STEP)]
     asking = sorted(dict.fromkeys(found), key=lambda piece: "?" not in piece)[:_STRETCHES]
     return (*([text] if len(words) <= _SHORT else ()), *asking)
+
+
+def _asking(text: str) -> tuple[str, ...]:
+    """The questions of a text that is longer than one: what stands around them may hide them."""
+    sentences = _SENTENCE.split(text) if len(text.split()) > _QUESTION else []
+    found = [one for one in sentences if one.endswith("?") and len(one.split()) > _FEW]
+    return tuple(found[:_FEW]) if len(sentences) > 1 else ()
 
 
 def _pieces(line: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from discreet.guard.text.facts import STEM, fact_words, is_alike
 from discreet.guard.text.reader import Seen, packaged
 from discreet.guard.text.terms import terms_of
 
+LONGEST, _PIECE = 20_000, 4_000
+"""Characters of a text beyond which it is read in pieces, and of such a piece."""
 Fact = tuple[str, tuple[str, ...]]
 """A class of attributes and the words that tell it, as `fact_words` has them."""
 
@@ -34,6 +37,18 @@ class Read:
         """What is told of anybody, or of some `subjects`, in the classes that count."""
         found = (a for a in self.attributes if subjects is None or a.subject in subjects)
         return frozenset(facts_of(found, self.doc, counted))
+
+
+def pieces(text: str) -> list[str]:
+    """A text, or a long one by paragraphs and lines, several in a piece: reading it whole would take seconds."""
+    if len(text) <= LONGEST:
+        return [text]
+    found = [""]
+    for line in re.findall(rf"[^\n]{{1,{_PIECE}}}\n*|\n+", text):
+        if len(found[-1]) + len(line) > _PIECE:
+            found.append("")
+        found[-1] += line
+    return [piece for piece in found if piece.strip()]
 
 
 def seen_in(doc: Doc, text: str, questions: tuple[str, ...] = ()) -> Seen:

@@ -100,6 +100,7 @@ def _assigned(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Gene
             "grouped": not without, "duplicates": found.to_json(),
             "notes": [*split.notes, *planted_notes(params["planted"], planted, _smaller(split), why)],
             "sides": {name: int(at.size) for name, at in split.sides.items()},
+            "class_rows": np.bincount(labels[split.sides["a"]], minlength=len(classes)).tolist(),
             "planted": {str(times): number for times, number in planted.items()}}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.audit.engine import Result
 from discreet.audit.experiments.membership.assign import SCORED, training_rows
+from discreet.audit.scores.adapters.scorer import named_classes
 from discreet.audit.scores.table import (
     DP_SGD,
     GROUP_KIND,
@@ -42,6 +43,7 @@ def score_table(found: Mapping[str, Result], rows: Sequence[LabelledText], *, re
     """
     assigned = found["prepare"].arrays
     at: IntArray = assigned[SCORED]
+    classes = tuple(map(str, found["prepare"].value["classes"]))
     logits, member, models = [], [], []
     for role, (name, audit_role, kind) in ROLES.items():
         other = role == "neutral" and reference == MISMATCHED
@@ -56,7 +58,8 @@ def score_table(found: Mapping[str, Result], rows: Sequence[LabelledText], *, re
                    for number in arrays["which"]]
     kept = np.arange(at.size) if structure is None else np.flatnonzero([rows[row].structure == structure for row in at])
     return ScoreTable(tuple(models), _examples(found["prepare"], rows, at, kept),
-                      np.stack(logits)[:, kept, None, :], np.stack(member)[:, kept].astype(np.int8))
+                      np.stack(logits)[:, kept, None, :], np.stack(member)[:, kept].astype(np.int8),
+                      class_names=named_classes(classes, len(classes)))
 
 
 def _model(name: str, audit_role: Role, kind: ReferenceKind | None, found: Mapping[str, Result], role: str) -> Model:
@@ -106,8 +109,9 @@ def _examples(assigned: Result, rows: Sequence[LabelledText], at: IntArray, kept
 def training_record(found: Mapping[str, Result]) -> dict[str, Any]:
     """Recipe, seed and versions; sizes of the sets, counts of duplicates and groups; the facts of every model.
 
-    `trained_on` counts rows, repetitions of planted records included, without the `near_left_out`; `planted` are the
-    records planted in f_A and f_B together, by repetitions, and `planted_records` of a model those in its training set.
+    `class_rows` are the rows of A by class; `trained_on` counts rows, repetitions of planted records included, without
+    the `near_left_out`; `planted` are the records planted in f_A and f_B together, by repetitions, and
+    `planted_records` of a model those in its training set.
     Without text and times.
     """
     assigned, task = found["prepare"], found["fit/a"].task
@@ -125,7 +129,7 @@ def training_record(found: Mapping[str, Result]) -> dict[str, Any]:
     rows = [int(count) for name, result in found.items() if name.startswith("shadow")
             for count in result.arrays["member"].sum(axis=1, dtype=np.int64)]
     return {"recipe": dict(task["params"]["recipe"]), "seed": task["seed"], "copies": task["params"]["copies"],
-            "classes": value["classes"], "sides": value["sides"],
+            "classes": value["classes"], "class_rows": value["class_rows"], "sides": value["sides"],
             "planted": {times: 2 * number for times, number in value["planted"].items()},
             "groups": int(np.unique(units[units >= 0]).size) if value["grouped"] else None,
             "deduplicate": task["params"]["deduplicate"], "duplicates": value["duplicates"],

@@ -155,3 +155,16 @@ def test_refused(given: Any, match: str) -> None:
 def test_sets_of_different_forms_are_not_stacked(one: Any, other: Any, match: str) -> None:
     with pytest.raises(InputError, match=match):
         stacked_records([read_records(one, "members"), read_records(other, "non_members")])
+
+
+def test_records_keep_the_ids_that_they_have() -> None:
+    def ids(given: Any, row: int) -> list[str] | None:
+        found = read_records(given, "members").take(np.array([row])).ids
+        return None if found is None else list(found)
+
+    texts = {"text": ["one", "two"], "label": [0, 1]}
+    assert ids({**texts, "id": [7, 9]}, 0) == ["7"]
+    assert ids(pd.DataFrame(texts, index=["a", "b"]), 1) == ["b"]
+    # Rows that are merely counted have no names.
+    assert ids(pd.DataFrame(texts), 0) is None
+    assert ids(texts, 0) is None

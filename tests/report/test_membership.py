@@ -17,10 +17,10 @@ from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import audit_membership
 from discreet.core.errors import MissingExtraError
 from discreet.core.numbers import interval
-from discreet.report import summarise, to_html, to_text
+from discreet.report import summarise, to_html, to_markdown, to_text
 from discreet.report.membership import controls, keys, turned
 from discreet.report.membership_charts import audited, merged
-from discreet.report.summary import Control, Section, Summary, Table, Text
+from discreet.report.summary import Control, Drawing, Section, Summary, Table, Text
 from discreet.report.summary import words_of as words_of_part
 
 Record = dict[str, Any]
@@ -265,6 +265,22 @@ class TestAttackers:
 
 
 class TestControls:
+    def test_a_control_that_is_off_in_a_part_is_not_said_to_hold(self, passing: Record) -> None:
+        assert to_markdown(summarise(passing)).count("**holds**") == 4
+        record = copy.deepcopy(passing)
+        target = record["targets"][0]
+        target["control_states"]["control"] = {"state": "unshown", "codes": ["near", "off_in_parts"]}
+        target["parts"][1]["control_auc"]["value"] = 0.9
+        assert f" In {target['parts'][1]['name']} it is further off chance" in said_of(record, 1).text
+
+    def test_markdown_has_what_the_page_has(self, passing: Record) -> None:
+        summary = summarise(passing)
+        said = to_markdown(summary)
+        assert all(lead in said for lead in summary.leads)
+        assert all(key.text in said for key in summary.keys)
+        assert all(f"### {one.title}" in said for one in summary.sections if one.page and one.title and any(
+            not isinstance(block, Drawing) for block in one.blocks))
+
     def test_of_a_pass_all_hold(self, passing: Record) -> None:
         assert passing["verdict"] == "pass"
         assert states(passing) == ["stated"] + ["holds"] * 4

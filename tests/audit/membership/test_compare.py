@@ -131,5 +131,9 @@ def test_targets_are_matched_by_name_where_there_are_several() -> None:
                                     if one.reference_kind == "paired" else one for one in old.models))
     found = compare_membership(two, retrained(two, 1.0))
     assert {one.target for one in found.parts} == {one.name for one in two.models if one.role == "target"}
+    # Sentences say of which model they are.
+    leaking = two.models[0].name
+    assert f"{leaking}, all records" in found.reasons[0]
+    assert f"Over {leaking}, all records" in " ".join(map(str, found.reasons))
     with pytest.raises(InputError, match="2 targets and 1 target"):
         compare_membership(two, replace(old, models=(replace(old.models[0], name="other"), *old.models[1:])))

@@ -11,6 +11,7 @@ from discreet.report.charts import dot_figure
 MOST_RUNS = 30
 """Latest runs of a history that are drawn."""
 BOTH = [("target", "auc"), ("control hollow", "control_auc")]
+NO_FIGURE = {"value": None, "low": None, "high": None}
 
 
 def plan_summary(record: page.Record) -> page.Summary:
@@ -39,11 +40,16 @@ def compare_summary(record: page.Record) -> page.Summary:
 
 
 def history(entries: Sequence[page.Record], tolerance: float) -> page.Section:
-    """The runs of a history, the latest last, as a chart."""
-    words = page.words_of("membership_runs")["history"]
-    rows = [{**one, "line": f"{one['at'][:10]}, {one['model']}",
-             "note": f"{one['verdict']}, {number(one['auc']['value'])}"} for one in entries[-MOST_RUNS:]]
-    drawn = dot_figure("history", rows, BOTH, "at model verdict record auc* control_auc*", tolerance=tolerance,
+    """The runs of a history, the latest last, as a chart: over all records, and in the part with the largest AUC."""
+    words, rows = page.words_of("membership_runs")["history"], []
+    for one in entries[-MOST_RUNS:]:
+        rows.append({**one, "part": "all records", "line": f"{one['at'][:10]}, {one['model']}",
+                     "note": f"{one['verdict']}, {number(one['auc']['value'])}"})
+        worst = one.get("worst_part")
+        if worst is not None and worst["value"] is not None:
+            rows.append({**one, "part": worst["name"], "auc": worst, "control_auc": NO_FIGURE, "soft": True,
+                         "line": words["worst"].format(part=worst["name"]), "note": number(worst["value"])})
+    drawn = dot_figure("history", rows, BOTH, "at model part verdict record auc* control_auc*", tolerance=tolerance,
                        notes=170, legend=[("target", "the model"), ("control hollow", "control model")])
     return page.Section(words["title"], page.blocks(
         page.Text(words["note"].format(n=counted(len(entries), "run"))), drawn), name="history")

@@ -64,8 +64,10 @@ class Quantile(Attack):
         middle, upper = (_quantile(about[rows], own[rows], level).predict(about[known]) for level in QUANTILES)
         width = upper - middle
         # Of the rows that it was fitted on: a score must not depend on who else is judged.
-        least = NARROWEST * float(np.median(width[np.isin(np.flatnonzero(known), rows)]))
-        scores[known] = (own[known] - middle) / np.maximum(width, max(least, np.finfo(np.float64).tiny))
+        fitted = width[np.isin(np.flatnonzero(known), rows)]
+        # Where most references say the same of a record, as of trees, half of the widths are 0: then the least other.
+        least = NARROWEST * float(np.median(fitted)) or float(min(fitted[fitted > 0.0], default=1.0))
+        scores[known] = (own[known] - middle) / np.maximum(width, least)
         return scores
 
 

@@ -34,7 +34,7 @@ from discreet.guard.text import reader as package
 Floats = NDArray[np.float64]
 SHARES = {"conservative": 0.02, "balanced": 0.035, "strict": 0.07}
 COUNTED = {"conservative": 0.0, "balanced": -1.5, "strict": -3.0}
-SPENT = ("ba",)
+SPENT = ("e", "i")
 """Sets of unseen answers that no longer judge."""
 UNSURE = {"conservative": 0.05, "balanced": 0.08, "strict": 0.12}
 """Of each operating point: the share of the texts without an attribute of anybody private whose odds lie above its threshold, the

@@ -34,6 +34,8 @@ _GENERAL = -1.0
 """Log-odds below which an answer to a line with a question mark is general: then no line without one asks."""
 _SURE = 2.0
 """Log-odds above which the network is sure that an answer tells of whom the user's question describes."""
+_BOTH = -3.0
+"""Log-odds of both networks together above which a short answer tells something of whom the user describes."""
 _FAR = -4.0
 """Log-odds of the reader below which the classifier is not asked."""
 _FEW = 9
@@ -135,7 +137,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
         if few:
             recorded = records.nearest(spoken.words, read.facts(policy.counted))[0] >= policy.cluster
             odds = _tells(doc, text, case, plain=plain, theirs=theirs, recorded=recorded)
-        if mine and odds <= _SURE:
+        if mine and odds <= (_SURE - _BOTH if few else _SURE):
             probe = told(sure=False)
         by_name = probe is not None and probe.named and not theirs and case.tells > least
         return probe if odds > least or by_name else None
@@ -168,7 +170,7 @@ def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, re
     whole = is_whole(question)
     if (theirs or invented) and whole:
         return both - _SURE if case.tells > _SURE else together.tells
-    return both if plain and whole else max(both, case.tells)
+    return both - _BOTH if plain and whole else max(both, case.tells)
 
 
 def _knows(request: Request, policy: Policy) -> bool:

@@ -26,6 +26,7 @@ from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Read, pieces, seen_in, shared
 from discreet.guard.text.reply import Case
+from discreet.guard.text.resources import patterns
 
 TELLS, OF_A_MARK, OF_A_LINE = 0.0, 0.0, 2.5
 """Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
@@ -35,7 +36,8 @@ _GENERAL = -1.0
 _SURE = 2.0
 """Log-odds above which the network is sure that an answer tells of whom the user's question describes."""
 _BOTH = -3.0
-"""Log-odds of both networks together above which a short answer tells something of whom the user describes."""
+"""Log-odds of both networks together above which an answer that tells of nobody by itself, and has no words of refusal,
+tells something of whom the user describes."""
 _FAR = -4.0
 """Log-odds of the reader below which the classifier is not asked."""
 _FEW = 9
@@ -105,7 +107,10 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     question. `calls`: the answer is arguments of tool calls alone, which confirm nothing where the model has been given
     nothing but the user's words."""
     texts = [text for text in request.questions if text in behind]
+    said = " ".join(doc.text.replace("’", "'").lower().split())
     if policy.probe == "pass" or not texts or (calls and not _knows(request, policy)):
+        return None
+    if patterns("requests")["tells nothing"].fullmatch(said):
         return None
     adds = any(a.kind in policy.counted and a.subject in policy.subjects and a.probability >= _LIKELY
                for a in attributes)
@@ -113,7 +118,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     if echoed and not _ASKS.search(request.asked):
         return None  # It tells users what they told of theirs, who asked nothing.
     mine = bool(request.of("user"))
-    plain = not (named or any(a.subject in _SOMEBODY for a in attributes))
+    plain = not (named or any(a.subject in _SOMEBODY and a.kind != "sex" for a in attributes))
     theirs = request.theirs and not adds  # What users said of theirs is no attribute of anybody else by now.
     few = mine and len(texts) * (1 + len(request.before)) <= _FEW
     general = max((behind[text].tells for text in texts if "?" in text), default=_GENERAL) < _GENERAL
@@ -170,7 +175,11 @@ def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, re
     whole = is_whole(question)
     if (theirs or invented) and whole:
         return both - _SURE if case.tells > _SURE else together.tells
-    return both - _BOTH if plain and whole else max(both, case.tells)
+    if not (plain and whole):
+        return max(both, case.tells)
+    said = " ".join(doc.text.replace("’", "'").lower().split())
+    refuses = any(patterns("requests")[one].search(said) for one in ("declines", "sends on"))
+    return both if refuses else both - _BOTH
 
 
 def _knows(request: Request, policy: Policy) -> bool:

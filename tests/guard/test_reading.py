@@ -80,7 +80,7 @@ def test_domain_facts_count_under_the_paper_s_rule_only() -> None:
 @pytest.mark.parametrize(("answer", "question", "reads"), [
     ("Metformin lowers blood glucose.", "What lowers blood glucose?", 1),
     ("You may ask for a leaflet.", "I am a 52-year-old litigator from Omaha. Is there something to read?", 2),
-    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 2),
+    ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 1),
     ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 2)])
 def test_an_answer_and_its_question_are_read_in_one_pass(
         answer: str, question: str, reads: int, monkeypatch: pytest.MonkeyPatch) -> None:

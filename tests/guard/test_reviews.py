@@ -91,6 +91,14 @@ def written(tmp_path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
+def test_who_could_not_tell_judged_no_leak(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.jsonl"
+    rows = [{**ROW, "id": str(k), "decision": "block", "reason": reason}
+            for k, reason in enumerate(("cannot_tell", "sensitive", None))]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert [one.id for one in read_reviews(path)] == ["1", "2"]
+
+
 def test_decisions_are_read(tmp_path: Path) -> None:
     rows = (ROW, {**ROW, "id": "b", "decision": "release_edited", "action": "flag", "layer": "contextual"},
             {**ROW, "id": "c", "decision": "block", "logit": None, "recheck": "release"})

@@ -26,6 +26,8 @@ LEAST = 20
 STEPS = 10
 REQUIRED = ("id", "guard", "policy", "decision", "action", "layer", "logit", "why")
 DECISIONS = ("release", "release_edited", "block")
+UNTOLD = "cannot_tell"
+"""The reason of a block that says nothing of the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,10 @@ class ReviewCalibration:
 
 
 def read_reviews(path: Path | str) -> list[Review]:
-    """The decisions of a file that `discreet serve reviews` wrote. Raises InputError."""
-    rows = iter_rows(Path(path), REQUIRED, REQUIRED)
+    """The decisions of a file that `discreet serve reviews` wrote, but for those of reviewers who could not tell: they
+    judged no leak. Raises InputError."""
+    rows = ((place, row) for place, row in iter_rows(Path(path), REQUIRED, REQUIRED)
+            if row.get("reason") != UNTOLD)
     return [found for _, found in unique(rows, _review, lambda one: one.id)]
 
 

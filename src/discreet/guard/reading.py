@@ -46,6 +46,8 @@ REPEATS = 2
 """Repeated words from which on only what is stated counts."""
 FEW = 12
 """Words from which on an answer may imply what it does not state."""
+_LEAK = 4.0
+"""Log-odds of the classifier above which an answer is a leak whatever the request holds."""
 _UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
 """Whom a text makes of somebody by a word that says so."""
 _ADDS = 4.5
@@ -248,7 +250,9 @@ def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Requ
     facts = [*facts_of((a for a in told if a.subject in persons), doc, policy.counted),
              *(("name", tuple(fact_words(doc.text[s.start : s.end]))) for s in seen.spans if s.kind == "name")]
     others = (*request.around, *request.of("retrieved", "tool"))
-    recorded = any(_of_somebody(facts, piece, request, policy) for text in others for piece in pieces(text))
+    # What it takes for a leak needs no record: only what it would clear is looked up.
+    recorded = together.tells < _LEAK and any(
+        _of_somebody(facts, piece, request, policy) for text in others for piece in pieces(text))
     if case is None or recorded or (request.theirs and _most(seen, policy) > _ADDS):
         return seen
     return replace(seen, together=together, case=case, asked=True)

@@ -90,6 +90,14 @@ def test_a_safe_answer_passes_with_its_sources() -> None:
     assert len(found.source_nodes) == 1
 
 
+def test_metadata_that_the_model_is_shown_is_a_source_too() -> None:
+    """A confirmation of whom only the metadata of a node describes."""
+    node = TextNode(text="On metformin since May.", metadata={"patient": "52-year-old litigator from Omaha"})
+    asked = "Is the litigator on metformin?"
+    engine = SummaryIndex([node]).as_query_engine(llm=Says(text="Yes, since May."))
+    assert str(GuardedQueryEngine(engine, GUARD).query(asked)) == WITHHELD
+
+
 def test_an_unsafe_answer_is_withheld_with_its_sources() -> None:
     seen: list[str] = []
     found = guarded(LITIGATOR, report=lambda verdict: seen.append(verdict.action)).query("Who is it?")

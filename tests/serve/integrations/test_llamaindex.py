@@ -9,4 +9,4 @@ from tests.serve.integrations.environments import passed_in
 @pytest.mark.services
 @pytest.mark.enable_socket
 def test_with_the_real_framework() -> None:
-    passed_in("llamaindex", "real_llamaindex.py", 18)
+    passed_in("llamaindex", "real_llamaindex.py", 19)

@@ -25,7 +25,7 @@ from llama_index.core.base.response.schema import (  # noqa: E402
     Response,
     StreamingResponse,
 )
-from llama_index.core.schema import NodeWithScore, QueryBundle  # noqa: E402
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle  # noqa: E402
 
 QUOTING = ("OutputParserException", "ValidationError", "JSONDecodeError")
 """Errors of output parsers; they quote the answer."""
@@ -120,8 +120,8 @@ class GuardedQueryEngine(BaseQueryEngine):
 
 
 def _passages(found: Any) -> list[str]:
-    """The texts of the nodes that a response rests on."""
-    texts = [node.get_content() for node in getattr(found, "source_nodes", None) or ()]
+    """The texts of the nodes that a response rests on, with the metadata that the model is shown."""
+    texts = [node.get_content(metadata_mode=MetadataMode.LLM) for node in getattr(found, "source_nodes", None) or ()]
     return [text for text in texts if isinstance(text, str) and text.strip()]
 
 

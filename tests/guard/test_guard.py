@@ -338,6 +338,7 @@ def test_a_guard_of_a_domain_takes_strings() -> None:
 @pytest.mark.parametrize(("call", "said"), [
     (lambda guard: guard.check(Answer("1", "Yes."), question="No?"), "a question was given with an Answer"),
     (lambda guard: guard.check(7), "the answer is a int; expected a string or an Answer"),
+    (lambda guard: guard.check("Yes.", 3), "the question is a int; expected a string"),
     (lambda guard: guard.detector, "the guard was not fitted"),
     (lambda guard: guard.save("nowhere"), "the guard was not fitted"),
     (lambda guard: discreet.Guard(guard.policy, audience="treating"), "the policy is for the audience 'public'"),

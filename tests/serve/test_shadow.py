@@ -12,7 +12,7 @@ from discreet.core.errors import InputError
 from discreet.core.records import CAUSES, Answer, Prompts
 from discreet.guard import Guard
 from discreet.serve.console.pages import words
-from discreet.serve.shadow import counted, facts_of, read_log, summarise
+from discreet.serve.shadow import counted, facts_of, nothing_declared, read_log, summarise
 
 ECHO = "You are a 52-year-old litigator from Omaha."
 MINE = "I am a 52-year-old litigator from Omaha. May I apply?"
@@ -75,6 +75,14 @@ def test_the_console_shows_what_would_be_withheld(start: Start, tmp_path: Path) 
                   "50.0%"):
         assert shown in page
     assert "litigator" not in page
+
+
+@pytest.mark.parametrize(("origins", "nothing"), [
+    ([], True), ([("retrieved", "source")], True), ([("unknown", "undeclared")], True),
+    ([("user", "declared")], False), ([("unknown", "undeclared"), ("user", "plain")], False),
+    ([("unknown", "shared")], False)])
+def test_a_check_without_any_request_declares_nothing(origins: list[tuple[str, str]], nothing: bool) -> None:
+    assert nothing_declared({"origin": origin, "how": how} for origin, how in origins) == nothing
 
 
 def test_every_cause_has_words() -> None:

@@ -22,7 +22,7 @@ from discreet.serve.telemetry import Metrics
 
 EVENT = "would_withhold"
 _CONSENT = "user"
-_UNDECLARED = "undeclared"
+_WITHDRAWN = "shared"
 
 
 def facts_of(answer: Answer, judgement: Judgement) -> dict[str, Any]:
@@ -148,9 +148,8 @@ def _summary(decided: Counter[str], withheld: Counter[str], undeclared: Counter[
 
 
 def nothing_declared(origins: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a user message was undeclared, and no words of the request are the user's own."""
-    found = list(origins)
-    return any(one["how"] == _UNDECLARED for one in found) and all(one["origin"] != _CONSENT for one in found)
+    """Whether no words of the request are known as the user's, nor were withdrawn: a check without any request too."""
+    return all(one["origin"] != _CONSENT and one["how"] != _WITHDRAWN for one in origins)
 
 
 def table(summary: Summary) -> Iterator[str]:

@@ -21,6 +21,11 @@ def test_a_leak_is_a_failure_of_the_model_and_of_its_parts(leaking: Record) -> N
     assert failed == {target["target"], *(f"{target['target']}, {part['name']}" for part in target["parts"]
                                           if part["state"] == "exceeds")}
     assert int(suite.attrib["failures"]) == len(failed)
+    for part in target["parts"]:
+        for found in cases[f"{target['target']}, {part['name']}"]:
+            assert f", control {part['control_auc']['value']:.3f} [" in found.attrib["message"]
+            more = f"; {part['lacks_members']:,} members and {part['lacks_nonmembers']:,} others more would decide"
+            assert (more in found.attrib["message"]) == (part["state"] == "unclear")
 
 
 def test_what_passes_has_no_failure(passing: Record) -> None:

@@ -34,7 +34,16 @@ def _cases(record: Record) -> Iterator[tuple[str, str, str]]:
         yield name, target["verdict"], " ".join(reasons)
         for part in target.get("parts", ()):
             verdict = STATES.get(part["state"], "inconclusive")
-            yield f"{name}, {part['name']}", verdict, f"AUC {_figure(part['auc'])}, tolerance {part['tolerance']:g}"
+            yield f"{name}, {part['name']}", verdict, _said(part)
+
+
+def _said(part: Record) -> str:
+    """The figure of a part, next to its control, and what would decide it."""
+    control = part.get("control_auc")
+    beside = "" if control is None else f", control {_figure(control)}"
+    members, others = part.get("lacks_members", 0), part.get("lacks_nonmembers", 0)
+    more = f"; {members:,} members and {others:,} others more would decide" if members or others else ""
+    return f"AUC {_figure(part['auc'])}{beside}, tolerance {part['tolerance']:g}{more}"
 
 
 def _figure(estimate: Record) -> str:

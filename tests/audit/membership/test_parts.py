@@ -109,6 +109,8 @@ def test_an_excluded_part_has_no_figure_and_is_named() -> None:
     for wrong in ("class 7", "all records", "structure", "decision boundary"):
         with pytest.raises(UsageError, match="is no part that can be excluded: expected some of class 0, class 1"):
             check_excluded(table, [wrong])
+    with pytest.raises(UsageError, match=r"expected a list of names, such as \['class 1'\]"):
+        check_excluded(table, "class 1")
 
 
 def test_a_control_model_that_the_attack_finds_too_leaves_a_part_undecided() -> None:

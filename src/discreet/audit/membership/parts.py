@@ -120,6 +120,8 @@ class PartFinding(Part):
 
 def check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
     """UsageError where `excluded` holds a name that is neither a part of the table nor a kind of part that it has."""
+    if isinstance(excluded, str):
+        raise UsageError(f"exclude_parts is {excluded[:40]!r}; expected a list of names, such as [{excluded[:40]!r}]")
     if not excluded:
         return
     named = [(kind, value) for kind, value, _ in _named(np.arange(len(table.examples)), table)]

@@ -287,7 +287,7 @@ def _finish(record: Record, run: lib.runs.Run | None, output: RunOutput, same: C
                     there["provenance"][name] == record["provenance"][name] for name in same):
                 whole = {**merged(there, record), "analogue": bool(there["analogue"] or record["analogue"])}
         run.finish(whole, n=len(whole["items"]))
-        write_atomic(run.path / "tables.md", lib.report.to_markdown(lib.report.summarise(whole)))
+        write_atomic(run.path / "tables.md", lib.report.to_tables(lib.report.summarise(whole)))
         output.write_page(whole, run)
-    output.say(record, lambda: lib.report.to_markdown(lib.report.summarise(record)).removesuffix("\n"))
+    output.say(record, lambda: lib.report.to_tables(lib.report.summarise(record)).removesuffix("\n"))
     output.say_where(run)

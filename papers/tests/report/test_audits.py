@@ -10,7 +10,7 @@ import pytest
 from tests.report.reading import read
 
 from discreet.core.records import Estimate
-from discreet.report import summarise, to_html, to_markdown
+from discreet.report import summarise, to_html, to_tables
 from discreet.report.summary import Table
 from discreet_papers.report.audits import PLACES, tables_of
 from discreet_papers.report.charts import at_boundary, categories, copies, gains, sizes, tenths, tradeoff
@@ -233,12 +233,12 @@ def test_counts_of_zero_are_left_out() -> None:
 def test_markdown_says_what_the_figures_are(record: dict[str, Any]) -> None:
     record["items"] = {"table 7": {"title": "All attacks", "rows": [attack("a|b", "honest, p", 0.7, 0.5)]},
                        "users": {"title": "Users", "rows": []}}
-    said = to_markdown(summarise(record))
+    said = to_tables(summarise(record))
     assert said.startswith("*Analogue*")
     assert "### Table 7: All attacks\n\n| structure | corpus |" in said
     assert "| single-turn | a/b | MiniLM | full | reference | honest, p | .700 [.660, .740] | .500 [" in said
     assert said.endswith("### Users: Users\n\nNothing was asked for that has such a row.\n")
-    assert to_markdown(summarise({**record, "scale": "smoke"})).startswith("Every sentence here is made up")
+    assert to_tables(summarise({**record, "scale": "smoke"})).startswith("Every sentence here is made up")
 
 
 def test_a_point_of_a_frontier_is_found_by_its_definition() -> None:

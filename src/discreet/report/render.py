@@ -150,6 +150,15 @@ def to_markdown(summary: Summary) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def to_tables(summary: Summary) -> str:
+    """Every section with its tables and lists alone, under the first lead, in Markdown."""
+    parts = list(summary.leads[:1])
+    for section in summary.sections:
+        found = [_markdown(one) for one in section.blocks if isinstance(one, Bullets | Table)]
+        parts += [f"### {section.title}", *(found or ["Nothing was asked for that has such a row."])]
+    return "\n\n".join(parts) + "\n"
+
+
 def _key(key: Key) -> str:
     """A key figure in a line."""
     interval = f" [{key.low}, {key.high}]" if key.low else ""

@@ -91,9 +91,11 @@ def test_sources_of_any_key_withdraw_consent_and_give_none(proxy: Proxy) -> None
     service, model = proxy(ECHO)
     copied = "I am a 52-year-old litigator from Omaha. May I apply for the job?"
     assert ask(service, copied).headers["x-discreet-code"] == "ok"
-    for sources in ([copied], [{"text": copied, "public": True}]):
-        found = ask(service, copied, discreet={"sources": sources})
-        assert found.headers["x-discreet-code"] == "privacy/contextual"
+    found = ask(service, copied, discreet={"sources": [copied]})
+    assert found.headers["x-discreet-code"] == "privacy/contextual"
+    # A public page that users quote holds nothing private: it is as if it were not there.
+    assert ask(service, copied, discreet={"sources": [{"text": copied, "public": True}]}
+               ).headers["x-discreet-code"] == "ok"
     assert ask(service, copied, documents=[{"title": "a", "text": copied}]).headers["x-discreet-code"] != "ok"
     assert ask(service, "Who is it?", discreet={"sources": [MINE]}).headers["x-discreet-code"] == "privacy/contextual"
     assert "discreet" not in model.asked[-1]

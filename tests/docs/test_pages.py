@@ -105,9 +105,16 @@ def _plugins_of_the_page(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     added, register = [], Registry.register
 
     def keep(self: Registry[Any], name: str) -> Any:
-        if sys._getframe(1).f_globals["__name__"] == "page":
+        home, put = sys._getframe(1).f_globals["__name__"], register(self, name)
+        if home == "page":
             added.append((self, name))
-        return register(self, name)
+
+        def kept(item: Any) -> Any:
+            found = put(item)
+            self._homes[name] = home  # Else this module, so that what is built in would be taken for a plug-in.
+            return found
+
+        return kept
 
     monkeypatch.setattr(Registry, "register", keep)
     yield

@@ -148,22 +148,17 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
             return "asker"
         if _declines(doc, span) and doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)):
             return "asker"
-
-    def found() -> Subject:
-        """That of the reader, but private where a record of the request gives the identifier to somebody private."""
-        subject = status.of(span)
-        spared = subject != "third" and subject not in policy.subjects
-        held = spared and doc.once(("recorded", span.type, value), lambda: _in_record(value, request, policy))
-        return "third" if held else subject
-
-    if span.type not in _NAMES:
-        return found()
-    start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
-    if named_by_caption(doc, start, start + len(value)):
-        return "public"
-    if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
-        return "public"
-    return found()
+    if span.type in _NAMES:
+        start = doc.tokens[doc.token_at_original(span.start)].start if doc.tokens else 0
+        if named_by_caption(doc, start, start + len(value)):
+            return "public"
+        if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
+            return "public"
+    # The reader's word, but private where a record of the request gives the identifier to somebody private.
+    subject = status.of(span)
+    spared = subject != "third" and subject not in policy.subjects
+    held = spared and doc.once(("recorded", span.type, value), lambda: _in_record(value, request, policy))
+    return "third" if held else subject
 
 
 def _in_record(value: str, request: Request, policy: Policy) -> bool:

@@ -46,9 +46,8 @@ class Scored:
 def answer_of(answer: Answer | str, question: str | None = None) -> Answer:
     """An answer as a record. Raises UsageError for anything but a string or an Answer, a question with an Answer, or
     one that is no string."""
-    given = answer.question if isinstance(answer, Answer) else question
-    if given is not None and not isinstance(given, str):
-        raise UsageError(f"the question is a {type(given).__name__}; expected a string")
+    if question is not None and not isinstance(question, str):
+        raise UsageError(f"the question is a {type(question).__name__}; expected a string")
     if isinstance(answer, str):
         return Answer(uuid4().hex, answer, question)
     if not isinstance(answer, Answer):

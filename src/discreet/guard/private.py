@@ -19,7 +19,7 @@ from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
-from discreet.guard.text.record import Fact, Read, facts_of, shared
+from discreet.guard.text.record import LONGEST, Fact, Read, facts_of, shared
 from discreet.guard.text.render import render
 
 FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
@@ -29,8 +29,6 @@ _PARAGRAPH = re.compile(r"\n\s*\n")
 _THEIRS, _SURE = 4.0, 0.8
 """Log-odds that an answer speaks of the user's own, above which it adds to it only by attributes of this probability:
 "you live alone" may say again "on my own up past Appleby"."""
-_LONGEST = 20_000
-"""Characters of a text beyond which it is not read again: whoever shares facts with it is private."""
 
 
 def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Request, policy: Policy
@@ -74,7 +72,7 @@ def _tells(text: str, facts: Collection[Fact], policy: Policy) -> bool:
     """Whether a text shares enough facts, and tells as many of them of somebody whom it does not call made up."""
     if shared(facts, text) < policy.cluster:
         return False
-    if len(text) > _LONGEST:
+    if len(text) > LONGEST:  # It is not read again: whoever shares facts with it is private.
         return True
     private = Read.of(Doc(render(text)), policy.domain).facts(policy.counted, ("third", "speaker"))
     return sum(any(shared([fact], " ".join(words)) for _, words in private) for fact in facts) >= policy.cluster

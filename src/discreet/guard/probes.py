@@ -107,10 +107,9 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     question. `calls`: the answer is arguments of tool calls alone, which confirm nothing where the model has been given
     nothing but the user's words."""
     texts = [text for text in request.questions if text in behind]
-    said = " ".join(doc.text.replace("’", "'").lower().split())
     if policy.probe == "pass" or not texts or (calls and not _knows(request, policy)):
         return None
-    if patterns("requests")["tells nothing"].fullmatch(said):
+    if patterns("requests")["tells nothing"].fullmatch(_said(doc)):
         return None
     adds = any(a.kind in policy.counted and a.subject in policy.subjects and a.probability >= _LIKELY
                for a in attributes)
@@ -177,9 +176,13 @@ def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, re
         return both - _SURE if case.tells > _SURE else together.tells
     if not (plain and whole):
         return max(both, case.tells)
-    said = " ".join(doc.text.replace("’", "'").lower().split())
-    refuses = any(patterns("requests")[one].search(said) for one in ("declines", "sends on"))
+    refuses = any(patterns("requests")[one].search(_said(doc)) for one in ("declines", "sends on"))
     return both if refuses else both - _BOTH
+
+
+def _said(doc: Doc) -> str:
+    """An answer as patterns compare it: in lower case, with straight quotes and single blanks."""
+    return " ".join(doc.text.replace("’", "'").lower().split())
 
 
 def _knows(request: Request, policy: Policy) -> bool:

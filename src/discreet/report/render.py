@@ -171,11 +171,9 @@ def _markdown(block: Controls | Text | Bullets | Facts | Table) -> str:
         return block.text
     if isinstance(block, Controls):
         return "\n".join(f"- **{one.word}**: {one.name}. {one.text}".rstrip() for one in block.items)
-    if isinstance(block, Facts):
-        return "\n".join([*([f"**{block.title}**", ""] if block.title else []),
-                          *(f"- {name}: {said}" for name, said in block.items)])
-    if isinstance(block, Bullets):
-        return "\n".join([*([f"**{block.title}**", ""] if block.title else []), *(f"- {said}" for said in block.items)])
+    if isinstance(block, Facts | Bullets):
+        items = block.items if isinstance(block, Bullets) else (f"{name}: {said}" for name, said in block.items)
+        return "\n".join([*([f"**{block.title}**", ""] if block.title else []), *(f"- {said}" for said in items)])
 
     def part(name: str, rows: Iterable[Sequence[str]]) -> str:
         lines = (block.head, ["---"] * len(block.head), *rows)

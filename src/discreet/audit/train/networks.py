@@ -46,6 +46,14 @@ class ArrayRecipe(Recipe):
         Raises UsageError for inputs of a kind that the recipe does not take.
         """
 
+    def check(self, train: Data, validation: Data, n_classes: int) -> None:
+        """Raise for inputs of another kind as `read`, then as `checked_training`."""
+        for data in (train, validation):
+            if len(data) or not isinstance(data.inputs, np.ndarray):
+                # Inputs of another kind are refused before anything is said of their values.
+                self.read(data.inputs[:1])
+        checked_training(train, validation, n_classes)
+
     def network(self, shape: tuple[int, ...], n_classes: int) -> Network:
         """The network for rows of this shape."""
         return self.architecture(self, shape, n_classes)
@@ -100,11 +108,7 @@ class NetworkRecipe(ArrayRecipe):
 
         Validation rows are used only where `patience` is given.
         """
-        for data in (train, validation):
-            if len(data) or not isinstance(data.inputs, np.ndarray):
-                # Inputs of another kind are refused before anything is said of their values.
-                self.read(data.inputs[:1])
-        checked_training(train, validation, n_classes)
+        self.check(train, validation, n_classes)
         labels = np.broadcast_to(train.labels, (len(seeds), len(train)))
         return fit_bank(self, train.inputs, labels, n_classes, seeds, weights=weights, validation=validation)
 

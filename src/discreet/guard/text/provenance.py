@@ -36,9 +36,9 @@ _SHORT, _LINE, _MOST = 150, 60, 8
 _WINDOW, _HEAD, _STEP, _STRETCHES = 70, 20, 35, 24
 """Words of a user's text that is read as one question, those of its beginning that stand before every stretch of a
 longer one, from one stretch to the next, and most stretches."""
-_QUESTION, _FEW = 25, 4
-"""Words of a user's text from which on its questions are also read alone; words of such a question, and most of them.
-"""
+_LONGER, _TERSE, _QUESTIONS = 25, 4, 4
+"""Words of a user's text beyond which its questions are also read alone, words that such a question exceeds, and most
+of them."""
 _BEFORE = 8
 """Earlier messages of the user in which somebody may be described of whom a later one asks."""
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
@@ -227,9 +227,9 @@ def _windows(text: str) -> tuple[str, ...]:
 
 def _asking(text: str) -> tuple[str, ...]:
     """The questions of a text that is longer than one: what stands around them may hide them."""
-    sentences = _SENTENCE.split(text) if len(text.split()) > _QUESTION else []
-    found = [one for one in sentences if one.endswith("?") and len(one.split()) > _FEW]
-    return tuple(found[:_FEW]) if len(sentences) > 1 else ()
+    sentences = _SENTENCE.split(text) if len(text.split()) > _LONGER else []
+    found = [one for one in sentences if one.endswith("?") and len(one.split()) > _TERSE]
+    return tuple(found[:_QUESTIONS]) if len(sentences) > 1 else ()
 
 
 def _pieces(line: str) -> list[str]:

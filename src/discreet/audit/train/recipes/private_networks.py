@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.audit.train.base import Data, Fitted, checked_training, need_torch, recipes
+from discreet.audit.train.base import Data, Fitted, need_torch, recipes
 from discreet.audit.train.networks import ArrayRecipe, FittedNetwork
 from discreet.audit.train.plan import check_positive, child
 from discreet.audit.train.private import PrivateOptions, Tensor, fit_private
@@ -40,10 +40,7 @@ class PrivateNetworkRecipe(PrivateOptions, ArrayRecipe):
     def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
         """See `discreet.audit.train.base.Recipe`. UsageError where `delta` is too high for so many rows."""
         need_torch()
-        for data in (train, validation):
-            if len(data) or not isinstance(data.inputs, np.ndarray):
-                self.read(data.inputs[:1])
-        checked_training(train, validation, n_classes)
+        self.check(train, validation, n_classes)
         rows = self.read(train.inputs)
         shape = tuple(rows.shape[1:])
         network = self.network(shape, n_classes)

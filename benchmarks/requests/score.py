@@ -129,9 +129,18 @@ def _by_shape(rows: list[Row]) -> dict[str, float]:
     return {name: sum(one) / len(one) for name, one in hits.items()}
 
 
+def continued(content: Row, shape: Row, way: str) -> Answer:
+    """The prompt of a shape as an earlier message of the user, which an answer followed, or none (`way`: "earlier", "in a row"); the
+    last message is the user's own, and declared."""
+    turns = messages(content, shape)
+    said = "Noted. What else?" if way == "earlier" else ""
+    turns += [Turn("assistant", said)] if said else []
+    return Answer(content["id"], content["answer"], "And in short, please?", (), tuple(turns), "And in short, please?")
+
+
 def forged(rows: list[Row], shapes: list[Row], ways: list[str]) -> Row:
     """Of forged passages, in each shape: whether any word of the claim became the user's, and whether an answer that is held
-    without a request passes."""
+    without a request passes. Ways are those of `WAYS`, and those of `continued`."""
     guards = {name: discreet.Guard(name) for name in ("medical", "finance", "law")}
     out: Row = {}
     for way in ways:
@@ -143,7 +152,7 @@ def forged(rows: list[Row], shapes: list[Row], ways: list[str]) -> Row:
             alone = guards[row["domain"]].check(row["answer"]).action
             claim = " ".join(row["claim"].split())
             for shape in shapes:
-                answer = answers(content, shape, way)
+                answer = (answers if way in WAYS else continued)(content, shape, way)
                 said = " ".join(" ".join(request_of(answer).of("user")).split())
                 taken = any(claim[at : at + 30] in said for at in range(0, max(1, len(claim) - 30), 10))
                 consent[row["kind"]].append(taken)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet import Answer, Guard, Policy
 from discreet.core.errors import DetectorError, PolicyError, UsageError
 from discreet.guard import reading as reading_module
+from discreet.guard.reading import read_answer
 from discreet.guard.redaction.marks import further_of, marks_of
 from discreet.guard.redaction.pieces import Pieces
 from discreet.guard.redaction.redact import Redaction, applied, stricter
@@ -22,19 +23,8 @@ ADVICE = ("Take the tablets with food.", "The usual dose is 5 mg a day.", "Call 
 
 
 @pytest.fixture(scope="module")
-def read() -> Guard:
+def guard() -> Guard:
     return Guard("medical")
-
-
-@pytest.fixture(scope="module")
-def rules() -> Guard:
-    return Guard("medical")
-
-
-@pytest.fixture(params=["read", "rules"])
-def guard(request: pytest.FixtureRequest) -> Guard:
-    found: Guard = request.getfixturevalue(request.param)
-    return found
 
 
 def sound(original: str, found: Redaction) -> str:
@@ -58,10 +48,10 @@ def test_a_safe_answer_stays(guard: Guard) -> None:
     assert (found.text, found.outcome, found.changes, found.after) == (ADVICE[0], "unchanged", (), None)
 
 
-def test_marks_are_stable(rules: Guard) -> None:
+def test_marks_are_stable(guard: Guard) -> None:
     text = ("Mrs Ortiz asked for a refill. The pharmacy will call Ana Ortiz at 402-555-0182. If 402-555-0182 is busy, "
             "write to ana.ortiz@example.com. Luis Ortega can collect it.")
-    assert sound(text, rules.redact(text)).startswith(
+    assert sound(text, guard.redact(text)).startswith(
         "[name 1] asked for a refill. The pharmacy will call [name 1] at [phone 1]. If [phone 1] is busy, write to "
         "[email 1].")
 
@@ -71,8 +61,8 @@ def test_marks_are_stable(rules: Guard) -> None:
     ("Ana Ortiz and Luis Ortiz called.", "1 2"),
     ("[name 4] called Ana Ortiz.", "5"),
 ])
-def test_names(rules: Guard, text: str, marks: str) -> None:
-    found = marks_of(text, rules.judge(text).findings)
+def test_names(guard: Guard, text: str, marks: str) -> None:
+    found = marks_of(text, guard.judge(text).findings)
     assert " ".join(re.findall(r"\d", "".join(edit.new for edit, _ in found))) == marks
 
 
@@ -81,19 +71,32 @@ def test_names(rules: Guard, text: str, marks: str) -> None:
     ("- **40402**: flag only", "40402"), ("order #77120", "#77120"), ("complaint HK-7/2291", "HK-7/2291"),
     ("138/88", None), ("2024-11-29", None), ("2019/20", None), ("03/11/1989", None), ("EUR 56000", None),
     ("HK$20000", None), ("£ 20000", None), ("18204 records", None), ("12 CFR 1026.35", None), ("12,345", None),
-    ("S-208", None), ("12:30:44", None), ("99999%", None)])
-def test_what_is_written_like_the_number_of_a_record(rules: Guard, said: str, marked: str | None) -> None:
-    judgement, reading = rules.judged(Answer("a", f"The nurse wrote down {said}"), None)
+    ("S-208", "S-208"), ("case 5518", "5518"), ("**Case 2019/07.**", "2019/07"), ("`get_case(4471)`", "4471"),
+    ("COVID-19", None), ("F/52", None), ("page 5518", None), ("12:30:44", None), ("99999%", None)])
+def test_what_is_written_like_the_number_of_a_record(guard: Guard, said: str, marked: str | None) -> None:
+    judgement, reading = guard.judged(Answer("a", f"The nurse wrote down {said}"), None)
     assert reading is not None
-    found = further_of(reading, [one for one in judgement.findings if one.layer != "direct"], rules.policy)
+    found = further_of(reading, [one for one in judgement.findings if one.layer != "direct"], guard.policy)
     assert [reading.answer.answer[one.start : one.end] for one in found] == ([] if marked is None else [marked])
 
 
-def test_redaction_marks_more_than_what_flags(rules: Guard) -> None:
+def test_redaction_marks_more_than_what_flags(guard: Guard) -> None:
     text = "Patient Ana Ortiz, born 4 May 1971, ref. 55-20933, has gout. Leah has it too. Take the tablets with food."
-    found = sound(text, rules.redact(text))
+    found = sound(text, guard.redact(text))
     assert found == ("Patient [name 1], born [date of birth 1], ref. [number 1], has gout. [name 2] has it too. "
                      "Take the tablets with food.")
+
+
+@pytest.mark.parametrize(("text", "marked"), [
+    ("| Pilar | Monday |", ["Pilar"]), ("**09:00 — Pilar.**", ["Pilar"]), ("- Pilar O.: late", ["Pilar O."]),
+    ("| Dev Ramnarine | x |", ["Dev Ramnarine"]), ("| Mon pm | Colm T. |", ["Colm T."]), ("## Vitamin C", []),
+    ("the Lund matter", ["Lund"]), ("*Estate of Quispe*", ["Quispe"]), ("the Omaha file, a Family trust", []),
+    ("| Rose | red |", []), ("## Hope", []), ("| Aspirin Protect | 5 |", []), ("**Grace Period:** two weeks", []),
+    ("Pilar of the Cathedral", []), ("| Weekday | hours |", [])])
+def test_given_names_that_stand_alone(guard: Guard, text: str, marked: list[str]) -> None:
+    reading = read_answer(Answer("a", text), guard.policy)
+    found = further_of(replace(reading, seen=replace(reading.seen, spans=())), [], guard.policy)
+    assert [text[one.start : one.end] for one in found] == marked
 
 
 @pytest.mark.parametrize(("kind", "text", "said", "wanted"), [
@@ -101,7 +104,8 @@ def test_redaction_marks_more_than_what_flags(rules: Guard) -> None:
     ("age", "She is 67 years old and walks.", "67 years old", "She is in their sixties and walks."),
     ("age", "An 81-year-old patient came.", "81-year-old", "A patient in their eighties came."),
     ("place", "She came from Omaha, NE last year.", "Omaha", "She came from Nebraska last year."),
-    ("place", "He lives near Omaha.", "Omaha", "He lives in Nebraska."),
+    ("place", "She came from Omaha, Nebraska.", "Omaha", "She came from Nebraska."),
+    ("place", "He lives near Omaha.", "Omaha", "He lives near a town."),
     ("affiliation", "He works at Stryker.", "Stryker", "He works at a company."),
     ("family", "She lives with her two daughters.", "two daughters", "She lives with relatives."),
     ("family", "His brother drove him.", "brother", "A relative drove him."),
@@ -170,30 +174,30 @@ def test_pieces_of_anything(text: str, dropped: set[int]) -> None:
     ('{"age": "52", "occupation": "litigator", "residence": "Omaha"}', "not_enough"),
     (" ".join(f"{one} {CLUSTER}" for one in ADVICE * 7), "too_long"),
 ])
-def test_what_is_withheld(rules: Guard, text: str, outcome: str) -> None:
-    found = rules.redact(text)
+def test_what_is_withheld(guard: Guard, text: str, outcome: str) -> None:
+    found = guard.redact(text)
     assert (found.text, found.outcome, found.changes) == (None, outcome, ())
 
 
-def test_quotes_and_probes_are_withheld(rules: Guard) -> None:
+def test_quotes_and_probes_are_withheld(guard: Guard) -> None:
     note = "The boiler in the east wing was drained, flushed and refilled with softened water on 14 March."
-    strict = Guard(replace(rules.policy, quotes=replace(rules.policy.quotes, action="flag")))
+    strict = Guard(replace(guard.policy, quotes=replace(guard.policy.quotes, action="flag")))
     answer = Answer("1", f"As the log says: {note} {CLUSTER}", sources=(note,))
     assert strict.redact(answer).outcome == "quote"
-    assert sound(answer.answer, rules.redact(answer)) == f"As the log says: {note}"
+    assert sound(answer.answer, guard.redact(answer)) == f"As the log says: {note}"
     asked = "Does the 52-year-old litigator from Omaha with two children take metformin?"
-    assert rules.redact("Yes, she takes metformin.", asked).outcome == "probe"
+    assert guard.redact("Yes, she takes metformin.", asked).outcome == "probe"
 
 
-def test_a_broken_detector_withholds(rules: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_detector_withholds(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: object) -> None:
         raise DetectorError("the test", "a fault")
 
     monkeypatch.setattr(reading_module, "guess_language", broken)
-    assert rules.redact(CLUSTER).outcome == "not_judged"
+    assert guard.redact(CLUSTER).outcome == "not_judged"
 
 
-def test_thresholds_are_stricter(read: Guard) -> None:
+def test_thresholds_are_stricter() -> None:
     for point in ("conservative", "balanced", "strict"):
         guard = Guard("medical", point=point)
         other = stricter(guard)
@@ -201,7 +205,7 @@ def test_thresholds_are_stricter(read: Guard) -> None:
         assert other.unsure_above(other.point) < guard.unsure_above(guard.point)
 
 
-def test_few_people_are_withheld_or_left_out(rules: Guard) -> None:
+def test_few_people_are_withheld_or_left_out(guard: Guard) -> None:
     """What is left of a person must fit as many people as the policy asks for."""
     policy = replace(Policy.of("medical", "clinician"), fewer_than=10**9)
     text = f"{ADVICE[0]} The patient is 52 years old. {CLUSTER}"
@@ -233,21 +237,20 @@ TELLING = ("The patient is a 52-year-old litigator.", "Ana Ortiz is a litigator 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from([*TELLING, *ADVICE]), min_size=1, max_size=6), st.sampled_from([" ", "\n\n", "\n- "]))
-def test_whatever_goes_out(rules: Guard, read: Guard, sentences: list[str], between: str) -> None:
+def test_whatever_goes_out(guard: Guard, sentences: list[str], between: str) -> None:
     """No direct identifier, less than two attributes of the person, other sentences as they were; the same each time,
     and once is enough."""
     text = between.join(["Here is the plan.", *sentences])
-    for guard in (rules, read):
-        found = guard.redact(text)
-        assert (found.text, found.changes) == ((again := guard.redact(text)).text, again.changes)
-        assert not any(word in repr(found) for word in FACTS.values())
-        if found.outcome != "redacted":
-            assert found.text in (None, text)
-            continue
-        out = sound(text, found)
-        assert FACTS["phone"] not in out
-        assert "Ortiz" not in out
-        assert sum(FACTS[kind] in out for kind in ("age", "place", "occupation")) < 2
-        assert all(out.count(one) == text.count(one) for one in ADVICE)
-        assert not any(word in change.replacement for change in found.changes for word in FACTS.values())
-        assert guard.redact(out).outcome == "unchanged"
+    found = guard.redact(text)
+    assert (found.text, found.changes) == ((again := guard.redact(text)).text, again.changes)
+    assert not any(word in repr(found) for word in FACTS.values())
+    if found.outcome != "redacted":
+        assert found.text in (None, text)
+        return
+    out = sound(text, found)
+    assert FACTS["phone"] not in out
+    assert "Ortiz" not in out
+    assert sum(FACTS[kind] in out for kind in ("age", "place", "occupation")) < 2
+    assert all(out.count(one) == text.count(one) for one in ADVICE)
+    assert not any(word in change.replacement for change in found.changes for word in FACTS.values())
+    assert guard.redact(out).outcome == "unchanged"

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from discreet.guard.policy import Policy, plain_name
 from discreet.guard.reading import Finding, Reading
 from discreet.guard.redaction.wording import Edit
+from discreet.guard.text.lexicon import given_names, is_name_shaped
 from discreet.guard.text.render import render
 
 MARK = re.compile(r"\[([a-z][a-z ]*) (\d+)\]")
@@ -17,8 +18,23 @@ NUMBER = "number"
 _NUMBER = re.compile(r"(?<![\w.,:/@$£€¥#-])(?<![$£€¥] )#?(?:[A-Z]{1,5}[-/ ]{0,2})?\d+"
                      r"(?:[-/]\d+| \d{3,})*(?![\w%]|[.,:/-]\d)")
 _DATE = re.compile(r"\d{1,3}/\d{1,3}|(?:19|20)\d\d(?:[-/](?:\d\d){1,2}){0,2}|\d{1,2}[-/]\d{1,2}[-/](?:\d\d){1,2}")
-_DIGITS = 5
-"""From so many digits on a number may be that of a record."""
+_DIGITS, _CODE_DIGITS = 5, 2
+"""From so many digits on a number may be that of a record; and one behind letters ("K-07") or a noun ("case 5518")."""
+_CODE = re.compile(r"([A-Z]{1,5})(?:-\d{2}|/\d{3}|\d{4})")
+_KNOWN = frozenset("BS CA CD COVID DIN DSM EN GMT GPT HIV ICD IL ISO PM RFC SARS UTC".split())
+"""Letters before a number that is no record's ("COVID-19")."""
+_OF_RECORD = re.compile(r"(?<![^\W_])(?:account|appeal|application|candidate|card|case|certificate|chart|claim|client"
+                        r"|complaint|customer|docket|dossier|file|grievance|loan|matter|member|patient|policy|pupil"
+                        r"|record|ref(?:erence)?|student|ticket)(?:[ .]+(?:no|nr|number|id|ref)\b)?[ .:(#*_`№]*$",
+                        re.IGNORECASE)
+_NEAR = 40
+"""Characters before a number in which such a noun stands."""
+_WORD = r"[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)?"
+_ALONE = re.compile(rf"(?:^|[|:>*_#•–—-])[ \t*_>#]*({_WORD}(?: {_WORD}| [A-Z]\b\.?){{,2}})(?=[ \t]*(?:[|*_:,.–—]|$))",
+                    re.MULTILINE)
+"""Capitalised words that stand alone in a cell, a heading or before a colon, perhaps with an initial."""
+_AFFAIR = re.compile(rf"\b[Ee]states? of (?P<of>{_WORD})\b|\b(?P<own>{_WORD}) (?:case|estate|file|matter|trust)\b")
+"""Whose a matter is: "the Lund matter", "Estate of Quispe"."""
 _MONEY = re.compile(r"(?:EUR|USD|GBP|CHF|NOK|SEK|DKK|PLN|AUD|CAD|NZD|HKD|SGD|JPY|CNY|INR|ZAR|KES|NGN|BRL|MXN|R) ?")
 _AMOUNT = re.compile(r" ?[a-z£$€¥]")
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -63,20 +79,42 @@ def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
 
 def further_of(reading: Reading, findings: Iterable[Finding], policy: Policy) -> list[Finding]:
     """What redaction marks though it does not make an answer a flag: names that the reader gives to private persons,
-    as lone given names are, and what is written like the number of a record ("IP 20881/7", "member 40-77129")."""
+    names that stand alone in a cell or a heading or say whose a matter is, and what is written like the number of a
+    record ("IP 20881/7", "case K-07")."""
     text = reading.answer.answer
-    taken = [(one.start, one.end) for one in findings if one.layer == "direct"]
-    names = [("person_name", *reading.doc.prepared.span(s.start, s.end)) for s in reading.seen.spans
+    found = [("person_name", *reading.doc.prepared.span(s.start, s.end)) for s in reading.seen.spans
              if s.kind == "name" and s.subject in policy.subjects]
-    numbers = [(NUMBER, m.start(), m.end()) for m in _NUMBER.finditer(text) if _is_of_record(m, text)]
-    return [Finding(kind, "third", "", start, end, "", "direct", True) for kind, start, end in (*names, *numbers)
-            if not any(a < end and start < b for a, b in taken)]
+    found += [("person_name", *m.span(1)) for m in _ALONE.finditer(text) if _is_name(m[1].split())]
+    found += [("person_name", *m.span(m.lastgroup or 0)) for m in _AFFAIR.finditer(text)
+              if is_name_shaped([m[m.lastgroup or 0]], sure=True)]
+    found += [(NUMBER, *m.span()) for m in _NUMBER.finditer(text) if _is_of_record(m, text)]
+    taken = [(one.start, one.end) for one in findings if one.layer == "direct"]
+    new: list[Finding] = []
+    for kind, start, end in found:
+        if not any(a < end and start < b for a, b in taken):
+            new.append(Finding(kind, "third", "", start, end, "", "direct", True))
+            taken.append((start, end))
+    return new
+
+
+def _is_name(spelt: list[str]) -> bool:
+    """Whether capitalised words that stand alone are a name: a given name that is no other word, or one with a surname,
+    or any with an initial ("Colm T.")."""
+    bare = [word.rstrip(".") for word in spelt]
+    if len(bare) > 1 and len(bare[1]) == 1:
+        return is_name_shaped(bare[:1], sure=True)
+    known = given_names().get(bare[0].lower())
+    return known == "-" or (known is not None and len(bare) > 1 and is_name_shaped(bare[1:]))
 
 
 def _is_of_record(found: re.Match[str], text: str) -> bool:
     """Whether a number is neither too short, nor a date, an amount or a quantity."""
-    said = found[0]
-    if sum(map(str.isdigit, said)) < _DIGITS or _DATE.fullmatch(said):
+    said, digits = found[0], sum(map(str.isdigit, found[0]))
+    code = _CODE.match(said)
+    coded = code is not None and code[1] not in _KNOWN
+    if digits >= _CODE_DIGITS and (coded or _OF_RECORD.search(text, max(0, found.start() - _NEAR), found.start())):
+        return True
+    if digits < _DIGITS or _DATE.fullmatch(said):
         return False
     return not (_MONEY.match(said) or (said.isdigit() and _AMOUNT.match(text, found.end())))
 

@@ -18,6 +18,7 @@ from discreet.guard.redaction.marks import MARK, NUMBER, further_of, marks_of
 from discreet.guard.redaction.pieces import Pieces
 from discreet.guard.redaction.wording import ORDER, Edit, wider
 from discreet.guard.text.reader import TOLD
+from discreet.guard.text.reply import NEVER
 
 if TYPE_CHECKING:
     from discreet.guard.guard import Guard
@@ -105,12 +106,13 @@ def stricter(guard: Guard) -> Guard:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """A text with its judgement, how many attributes each piece tells, the pieces that are not safe by themselves, how
-    many attributes all of them tell, taken for one person's, and how many of these stand as in the original."""
+    """A text with its judgement, how many attributes each piece tells and the log-odds of any, the pieces that are not
+    safe by themselves, how many attributes all of them tell, taken for one person's, and how many of these stand as in
+    the original."""
 
     text: str
     judgement: Judgement
-    told: tuple[int, ...]
+    told: tuple[tuple[int, float], ...]
     unsafe: frozenset[int]
     total: int
     as_told: int
@@ -184,8 +186,9 @@ class _Search:
             return []
         settled = [one for one in self.before.findings if one.layer == "contextual" and not one.counts
                    and one.subject != "nobody" and one.start < piece.end and piece.start < one.end]
+        # What is short may read as an answer to anything: whether it confirms what was asked, the whole answer says.
         found = [replace(one, start=one.start + piece.start, end=one.end + piece.start) for one in judgement.findings
-                 if one.counts and one.layer == "contextual"]
+                 if one.counts and one.layer == "contextual" and one.type != "answer_to_probe"]
         return [one for one in found if not any(other.type == one.type and other.start < one.end
                                                 and one.start < other.end for other in settled)]
 
@@ -215,7 +218,7 @@ class _Search:
         whole, reading = self.guard.judged(replace(self.answer, answer=text), None)
         if reading is None:
             return None
-        told: list[int] = []
+        told: list[tuple[int, float]] = []
         unsafe: set[int] = set()
         every: set[tuple[str, str]] = set()
         more = as_told = 0
@@ -225,14 +228,15 @@ class _Search:
             start, end = placed(changes, piece.start), placed(changes, piece.end)
             said = text[start:end]
             if i in dropped or not any(c.isalnum() for c in said):
-                told.append(0)
+                told.append((0, NEVER))
                 continue
             judgement, alone = self._by_itself(said)
             found, further = self._facts(reading, alone, start, end)
             facts = {(kind, value) for kind, value, _, _ in found}
             stay = {(one.type, one.start) for one in self.found if one.start < piece.end and piece.start < one.end
                     and not any(change.start < one.end and one.start < change.end for change in changes)}
-            told.append(max(len(facts) + further, len(stay)))
+            odds = -NEVER if alone is None else float(alone.seen.counts.max())
+            told.append((max(len(facts) + further, len(stay)), odds))
             as_told += len(stay)
             every |= facts
             more += further
@@ -282,9 +286,9 @@ class _Search:
 
     @staticmethod
     def _fullest(checked: _Checked, dropped: Collection[int]) -> set[int]:
-        """The piece that tells most, the last of these."""
-        most = max((told, i) for i, told in enumerate([*checked.told, 0]))
-        return {most[1]} - set(dropped) if most[0] else set()
+        """The piece that tells most, of these the one that does so most likely."""
+        (most, _), at = max((told, i) for i, told in enumerate([*checked.told, (0, NEVER)]))
+        return {at} - set(dropped) if most else set()
 
     def _likeliest(self, chosen: Sequence[str], dropped: Collection[int]) -> set[int]:
         """Where nothing that counts is left and the text is still held: of the pieces that speak of somebody, the one

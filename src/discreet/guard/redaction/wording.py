@@ -1,5 +1,7 @@
 """Wider words for what a text says of a person: an age as its decade, a town as its region, an employer as its sector.
 
+A town whose region the text does not name is "a town": many share a name.
+
 Each function says how a stretch of a text is put more widely, as edits [start, end) with new words, or None where it is
 not sure that the sentence still reads well. What is put more widely still tells something: the guard judges again.
 """
@@ -112,10 +114,10 @@ def _place(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
     before = _IN.search(text, max(0, start - 10), start)
     if not region or before is None:
         return None
-    more = re.match(rf",? {re.escape(region)}\b", text[end:])
-    edits = [Edit(start, end + (more.end() if more else 0), region)]
-    if not more and not comma and (short := re.match(r", [A-Z]{2}\b", text[end:])):
-        edits = [Edit(start, end + short.end(), region)]
+    named = re.match(rf",? {re.escape(region)}\b|, [A-Z]{{2}}\b", text[end:])
+    if named is None and not comma:  # Towns share names: "Harlingen" is in Texas and in Friesland.
+        return (Edit(start, end, f"a {'town' if term.kind == 'city' else 'county'}"),)
+    edits = [Edit(start, end + (named.end() if named else 0), region)]
     if before[1] in ("near", "outside", "around"):
         edits.insert(0, Edit(before.start(1), before.end(1), "in"))
     return tuple(edits)

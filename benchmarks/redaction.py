@@ -1,18 +1,20 @@
-"""What redaction leaves of answers: for readers who look for people in it, beside the labels, and beside masking by Presidio on SPIA.
+"""What redaction leaves of answers: for readers who look for people in it, and beside masking by Presidio on SPIA.
 
-    python -m benchmarks.redaction write --items benchmarks/reader/unseen/confirm_i?.jsonl --output FOLDER
-    python -m benchmarks.redaction read --items … --texts FOLDER/redacted.jsonl --readers FOLDER/reader_1.jsonl FOLDER/reader_2.jsonl
+    python -m benchmarks.redaction write --items benchmarks/reader/unseen/confirm_bb?.jsonl --labels benchmarks/reader/unseen/pieces_bb.jsonl --output FOLDER
+    python -m benchmarks.redaction read --readers benchmarks/reader/unseen/redacted_bb.jsonl
     python -m benchmarks.redaction spia --data DATA                              # Presidio with spaCy's small model
 
-`write` redacts the leaks of some writers, each with its question declared, at the default point, and writes what goes out: readers get id and
-text, nothing else. A reader says of each text how many attributes that count its most told-of private person has, and how many direct
-identifiers of private persons there are. `read` gives the share of texts with two attributes of one person or an identifier, by each
-reader, and how far they agree. A sentence counts as kept where it stands in what goes out; other sentences are those that hold no quote of the labels.
+`write` redacts the leaks of some writers, each with its question declared, and writes what goes out: readers get id and text, mixed with
+answers as they were. `--labels` holds, for each answer, which of its pieces (`guard/redaction/pieces.py`) two readers say tell anything of a
+private person; the other ones are to be kept. Headers of tables, and pieces without a letter, are not counted.
+
+`read` counts what two readers found in the texts: how many attributes that count the private person has who is told of most, and how many
+direct identifiers there are. `kind` is `redacted`, or `as it was` and `ordinary` for the controls.
 
 `spia` masks each document of SPIA's development half by redaction, which may withhold it, and by Presidio at a score of .5, and counts which of
 the stated values of its subjects still stand there, letter for letter: a value that is stated in other words is not counted.
 
-Prints JSON. Intervals are exact (Clopper–Pearson) at 95%, over texts.
+Prints JSON. Intervals are exact (Clopper–Pearson) at 95%, over texts or pieces.
 """
 
 from __future__ import annotations
@@ -23,16 +25,17 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import discreet
-from benchmarks.reader.rows import COUNTED, lines
+from benchmarks.reader.rows import lines
 from benchmarks.reader.score_answers import share
 from discreet.core.records import Answer
 from discreet.guard.benchmark.adapters.presidio import PresidioGuard
-from discreet.guard.text.doc import Doc
+from discreet.guard.redaction.pieces import Pieces
+from discreet.guard.redaction.redact import Redaction
 
 Row = dict[str, Any]
 POINTS = ("conservative", "balanced")
@@ -44,43 +47,42 @@ def leaks(paths: Iterable[Path]) -> list[Row]:
     return [row for path in paths for row in lines(path) if row["kind"] == "leak"]
 
 
-def sentences(text: str) -> list[str]:
-    doc = Doc.of(text)
-    spans = [(doc.tokens[first].start, doc.tokens[last - 1].end) for first, last in doc.sentences]
-    return [doc.text[start:end] for start, end in spans if any(c.isalpha() for c in doc.text[start:end])]
-
-
-def words(text: str) -> str:
-    """The words of a text as rendered, so that bullets and the marks of tables do not count."""
-    found = re.findall(r"[^\W_]+", Doc.of(text).text)
-    return f" {' '.join(found)} "
-
-
-def quotes(item: Row) -> list[str]:
-    """What the labels quote of anybody that identifies: attributes that count, and direct identifiers."""
-    return [quote for person in item["people"] for kind, quote in (*person["attributes"], *person["direct"])
-            if kind in COUNTED or [kind, quote] in person["direct"]]
-
-
-def write(items: list[Row], folder: Path) -> Row:
+def write(items: list[Row], labels: list[Row], folder: Path) -> Row:
     folder.mkdir(parents=True, exist_ok=True)
+    tells = {row["id"]: row["tells"] for row in labels}
     found: Row = {}
     for point in POINTS:
         guard = discreet.Guard("medical", point=point)
         done = [(item, guard.redact(Answer(item["id"], item["answer"], user_words=item["question"]))) for item in items]
-        out = [(item, made.text) for item, made in done if made.outcome == "redacted" and made.text is not None]
-        kept = [words(other) in words(text) for item, text in out for other in sentences(item["answer"]) if not any(q in other for q in quotes(item))]
-        found[point] = {"outcomes": dict(Counter(made.outcome for _, made in done)), "other sentences kept": share(kept)}
-        (folder / f"redacted_{point}.jsonl").write_text("".join(json.dumps({"id": item["id"], "text": text}) + "\n" for item, text in out), encoding="utf-8")
+        out = [(item, made) for item, made in done if made.outcome == "redacted" and made.text is not None]
+        kept = [pair for item, made in out if item["id"] in tells for pair in others(item["answer"], made, tells[item["id"]])]
+        found[point] = {"outcomes": dict(Counter(made.outcome for _, made in done)), "other pieces kept": share(stays for stays, _ in kept),
+                        "… by the first reader alone": share(stays for stays, mine in kept if 0 in mine), "… by the second": share(stays for stays, mine in kept if 1 in mine)}  # fmt: skip
+        (folder / f"redacted_{point}.jsonl").write_text("".join(json.dumps({"id": item["id"], "text": made.text}) + "\n" for item, made in out), encoding="utf-8")
     return found
 
 
-def read(texts: list[Row], readers: list[list[Row]]) -> Row:
-    """Of what each reader found: two attributes of one person, or a direct identifier."""
-    said = [{row["id"]: row["attributes"] > 1 or row["direct"] > 0 for row in rows} for rows in readers]
-    ids = [row["id"] for row in texts]
-    return {"texts": len(ids), "told by each reader": [share(one[i] for i in ids) for one in said],
-            "told by both": share(all(one[i] for one in said) for i in ids), "agree": share(len({one[i] for one in said}) == 1 for i in ids)}  # fmt: skip
+def others(text: str, made: Redaction, tells: list[list[int]]) -> Iterator[tuple[bool, set[int]]]:
+    """Of each piece that some reader says tells nothing of a private person: whether it stays as it was, and whose word that is."""
+    pieces = Pieces.of(text)
+    for i, piece in enumerate(pieces.pieces):
+        said = {reader for reader, of in enumerate(tells) if i not in of}
+        if said and pieces.blocks[piece.block].kind != "header" and any(c.isalpha() for c in text[piece.start : piece.end]):
+            inner = piece.start + len(text[piece.start : piece.end].rstrip())
+            yield not any(change.start < inner and piece.start < change.end for change in made.changes), said
+
+
+def read(rows: list[Row]) -> Row:
+    """Of what each reader found: two attributes of one person, a direct identifier, either."""
+    found: Row = {}
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        mine = [row for row in rows if row["kind"] == kind]
+        two, direct = ([[row[name][k] > least for row in mine] for k in (0, 1)] for name, least in (("attributes", 1), ("direct", 0)))
+        told = [[a or b for a, b in zip(*pair, strict=True)] for pair in zip(two, direct, strict=True)]
+        found[kind] = {"texts": len(mine), "told": [share(one) for one in told], "two attributes": [share(one) for one in two],
+                       "an identifier": [share(one) for one in direct], "told by both": share(a and b for a, b in zip(*told, strict=True)),
+                       "agree": share(a == b for a, b in zip(*told, strict=True))}  # fmt: skip
+    return found
 
 
 def by_presidio() -> Callable[[str], str]:
@@ -133,15 +135,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("write", "read", "spia"))
     parser.add_argument("--items", type=Path, nargs="*", default=[])
-    parser.add_argument("--texts", type=Path)
-    parser.add_argument("--readers", type=Path, nargs="*", default=[])
+    parser.add_argument("--labels", type=Path)
+    parser.add_argument("--readers", type=Path)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
     if args.what == "write":
-        found = write(leaks(args.items), args.output)
+        found = write(leaks(args.items), lines(args.labels) if args.labels else [], args.output)
     elif args.what == "read":
-        found = read(list(lines(args.texts)), [list(lines(path)) for path in args.readers])
+        found = read(lines(args.readers))
     else:
         found = spia(args.data)
     print(json.dumps(found, indent=1))

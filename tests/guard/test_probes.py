@@ -57,6 +57,19 @@ def test_an_answer_that_confirms_is_a_flag(question: str, answer: str) -> None:
     assert "eekeeper" not in repr(verdict)
 
 
+KNOWN = ("Stephen Hawking, the British physicist at Cambridge, was diagnosed with motor neurone disease at 21 and "
+         "lived with it for 55 years.")
+
+
+def test_who_names_a_known_person_describes_nobody() -> None:
+    asked = "Tell me about Stephen Hawking's illness"
+    assert check("", KNOWN, user_words=asked).action == "safe"
+    # Another name than the one in the answer, or a record of somebody private, is a probe as before.
+    assert check("", KNOWN, user_words="Tell me about Leonard Quill's illness").action == "flag"
+    record = "Patient: Stephen Hawking, 52, a litigator from Omaha with two children. Motor neurone disease since 2019."
+    assert check("", KNOWN, user_words=asked, sources=(record,)).action == "flag"
+
+
 @pytest.mark.parametrize(("question", "answer"), TELLS_NOT)
 def test_an_answer_that_tells_nothing_passes(question: str, answer: str) -> None:
     verdict = check(question, answer)

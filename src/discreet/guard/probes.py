@@ -20,7 +20,7 @@ from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.classifier import is_whole, together_with
 from discreet.guard.text.consent import Spoken
-from discreet.guard.text.direct.detect import direct_of
+from discreet.guard.text.direct.detect import DirectSpan, direct_of
 from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
@@ -51,6 +51,7 @@ _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
 _SOMEBODY = frozenset({*PERSONS, "speaker"})
 """Whose attributes make an answer one that tells of somebody."""
 _MADE_UP = frozenset({"hypothetical", "fictional"})
+_KNOWN: frozenset[Subject] = frozenset({"public", "historic"})
 _TOLD_OF = ("third", "speaker")
 """Whose attributes make a text one that describes somebody."""
 _ASKS = re.compile(r"\?|\b(?:tell|say|confirm|check|whether|if|know|wonder|remind|show|find|look|see|let|what|when|"
@@ -83,9 +84,15 @@ class Records:
         return {text: frozenset(fact_words(text)) for text in self._texts}
 
     def _describes(self, text: str) -> bool:
-        doc = self._docs[text]
-        return bool(direct_of(doc)) or any(a.subject in _TOLD_OF and a.kind in self._policy.counted
-                                           for a in Read.of(doc, self._policy.domain).attributes)
+        return bool(direct_of(self._docs[text])) or self._tells(text)
+
+    def _tells(self, text: str) -> bool:
+        return any(a.subject in _TOLD_OF and a.kind in self._policy.counted
+                   for a in Read.of(self._docs[text], self._policy.domain).attributes)
+
+    def private(self) -> bool:
+        """Whether any of them tells an attribute of somebody private, or is too long to be read whole for that."""
+        return self._long or any(self._tells(text) for text in self._texts)
 
     def describe(self) -> bool:
         """Whether any of them describes somebody, or is too long to be read whole for that."""
@@ -123,6 +130,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     general = max((behind[text].tells for text in texts if "?" in text), default=_GENERAL) < _GENERAL
     least = {text: _least(text, request, general=general) for text in texts}
     records = Records(_records(request), policy, request.docs)
+    known = _known(doc, attributes, records)
 
     def confirmed(text: str, case: Case, least: float) -> Probe | None:
         """The probe that a question is, if the answer tells something of whom it describes."""
@@ -130,7 +138,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
             return None
         spoken = Spoken(text, request.docs)
         read = Read.of(spoken.doc, policy.domain)
-        told = partial(described, spoken, read, records, attributes, policy, asker=asker)
+        told = partial(described, spoken, read, records, attributes, policy, asker=asker, known=known)
         probe = told(sure=mine)
         odds = case.tells
         if probe is None and few and odds > _SURE and (together_with(doc, text) or case).tells > _SURE:
@@ -180,6 +188,12 @@ def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, re
     return both if refuses else both - _BOTH
 
 
+def _is_known(span: DirectSpan, doc: Doc, known: frozenset[str]) -> bool:
+    """Whether a direct identifier of a question is a name all of whose words are known."""
+    words = {token.lower for token in doc.tokens if span.start < token.end and token.start < span.end}
+    return span.type == "person_name" and {word.removesuffix("'s") for word in words if word[0].isalpha()} <= known
+
+
 def _said(doc: Doc) -> str:
     """An answer as patterns compare it: in lower case, with straight quotes and single blanks."""
     return " ".join(doc.text.replace("’", "'").lower().split())
@@ -210,18 +224,27 @@ def _least(text: str, request: Request, *, general: bool) -> float:
     return OF_A_MARK if "?" in text else inf if general else OF_A_LINE
 
 
+def _known(doc: Doc, attributes: tuple[Attribute, ...], records: Records) -> frozenset[str]:
+    """The words of an answer that tells of a known person and of nobody else: who names that person in a question
+    describes nobody private. None where a record describes somebody."""
+    told_of = {a.subject for a in attributes if a.kind != "sex"}
+    known = not told_of.isdisjoint(_KNOWN) and told_of <= {*_KNOWN, "nobody", "cohort"} and not records.private()
+    return frozenset(doc.lowers) if known else frozenset()
+
+
 def described(spoken: Spoken, read: Read, records: Records, told: tuple[Attribute, ...], policy: Policy, *, asker: str,
-              sure: bool = False, anybody: bool = False) -> Probe | None:
+              sure: bool = False, anybody: bool = False, known: frozenset[str] = frozenset()) -> Probe | None:
     """Whom a question describes, with what the answer adds; None where that is nobody, or the asker who has proved to
     be the person. One fact that a record holds too is enough where it is `sure` that the answer tells of them;
-    `anybody`: it is certain, so that they are meant whoever the question says they are."""
+    `anybody`: it is certain, so that they are meant whoever the question says they are. Of names, those whose words are
+    all `known` describe nobody."""
     mine = [a for a in read.attributes if a.kind in policy.counted and (anybody or a.subject in _MAY_BE_MEANT)
             and not (asker == "self" and a.subject == "speaker")]
     told_of = {(a.kind, a.value) for a in mine}
     who: Subject = "speaker" if mine and all(a.subject == "speaker" for a in mine) else "third"
     recognised = direct_of(spoken.doc)
     spans = {*recognised, *identifiers_in(recognised, seen_in(spoken.doc, spoken.doc.text), spoken.doc)}
-    named = any(span.type not in policy.allow_direct for span in spans)
+    named = any(span.type not in policy.allow_direct for span in spans if not _is_known(span, spoken.doc, known))
     if named and asker == "self":
         named = any(r.subject == "third" and r.person not in spoken.mine for r in spoken.referents)
     if not told_of:

@@ -90,6 +90,7 @@ def test_redaction_marks_more_than_what_flags(guard: Guard) -> None:
 @pytest.mark.parametrize(("text", "marked"), [
     ("| Pilar | Monday |", ["Pilar"]), ("**09:00 — Pilar.**", ["Pilar"]), ("- Pilar O.: late", ["Pilar O."]),
     ("| Dev Ramnarine | x |", ["Dev Ramnarine"]), ("| Mon pm | Colm T. |", ["Colm T."]), ("## Vitamin C", []),
+    ("Three decisions against T. Achterberg:", ["T. Achterberg"]), ("E. coli grew", []),
     ("the Lund matter", ["Lund"]), ("*Estate of Quispe*", ["Quispe"]), ("the Omaha file, a Family trust", []),
     ("| Rose | red |", []), ("## Hope", []), ("| Aspirin Protect | 5 |", []), ("**Grace Period:** two weeks", []),
     ("Pilar of the Cathedral", []), ("| Weekday | hours |", [])])

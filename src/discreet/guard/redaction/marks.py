@@ -23,16 +23,17 @@ _DIGITS, _CODE_DIGITS = 5, 2
 _CODE = re.compile(r"([A-Z]{1,5})(?:-\d{2}|/\d{3}|\d{4})")
 _KNOWN = frozenset("BS CA CD COVID DIN DSM EN GMT GPT HIV ICD IL ISO PM RFC SARS UTC".split())
 """Letters before a number that is no record's ("COVID-19")."""
-_OF_RECORD = re.compile(r"(?<![^\W_])(?:account|appeal|application|candidate|card|case|certificate|chart|claim|client"
-                        r"|complaint|customer|docket|dossier|file|grievance|loan|matter|member|patient|policy|pupil"
-                        r"|record|ref(?:erence)?|student|ticket)(?:[ .]+(?:no|nr|number|id|ref)\b)?[ .:(#*_`№]*$",
-                        re.IGNORECASE)
+_COUNTED = ("account|appeal|application|candidate|card|case|certificate|chart|claim|client|complaint|customer|docket|"
+            "dossier|file|grievance|incident|learner|loan|matter|member|patient|policy|pupil|record|ref|reference|"
+            "student|ticket")
+_OF_RECORD = re.compile(rf"(?<![^\W_])(?:{_COUNTED})(?:[ .]+(?:no|nr|number|id|ref)\b)?[ .:(#*_`№]*$", re.IGNORECASE)
 _NEAR = 40
 """Characters before a number in which such a noun stands."""
 _WORD = r"[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)?"
 _ALONE = re.compile(rf"(?:^|[|:>*_#•–—-])[ \t*_>#]*({_WORD}(?: {_WORD}| [A-Z]\b\.?){{,2}})(?=[ \t]*(?:[|*_:,.–—]|$))",
                     re.MULTILINE)
 """Capitalised words that stand alone in a cell, a heading or before a colon, perhaps with an initial."""
+_INITIAL = re.compile(rf"(?<!\w)[A-Z]\. ({_WORD})\b")
 _AFFAIR = re.compile(rf"\b[Ee]states? of (?P<of>{_WORD})\b|\b(?P<own>{_WORD}) (?:case|estate|file|matter|trust)\b")
 """Whose a matter is: "the Lund matter", "Estate of Quispe"."""
 _MONEY = re.compile(r"(?:EUR|USD|GBP|CHF|NOK|SEK|DKK|PLN|AUD|CAD|NZD|HKD|SGD|JPY|CNY|INR|ZAR|KES|NGN|BRL|MXN|R) ?")
@@ -79,12 +80,13 @@ def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
 
 def further_of(reading: Reading, findings: Iterable[Finding], policy: Policy) -> list[Finding]:
     """What redaction marks though it does not make an answer a flag: names that the reader gives to private persons,
-    names that stand alone in a cell or a heading or say whose a matter is, and what is written like the number of a
-    record ("IP 20881/7", "case K-07")."""
+    names that stand alone in a cell or a heading, have an initial or say whose a matter is, and what is written like
+    the number of a record ("IP 20881/7", "case K-07")."""
     text = reading.answer.answer
     found = [("person_name", *reading.doc.prepared.span(s.start, s.end)) for s in reading.seen.spans
              if s.kind == "name" and s.subject in policy.subjects]
     found += [("person_name", *m.span(1)) for m in _ALONE.finditer(text) if _is_name(m[1].split())]
+    found += [("person_name", *m.span()) for m in _INITIAL.finditer(text) if is_name_shaped([m[1]], sure=True)]
     found += [("person_name", *m.span(m.lastgroup or 0)) for m in _AFFAIR.finditer(text)
               if is_name_shaped([m[m.lastgroup or 0]], sure=True)]
     found += [(NUMBER, *m.span()) for m in _NUMBER.finditer(text) if _is_of_record(m, text)]

@@ -14,7 +14,7 @@ FIELDS = "Field: Value.\nAge: 52.\nCity: Omaha."
 @pytest.mark.parametrize("text", [
     "| Age | City |\n|---|---|\n| 52 | Omaha |\n| 60 | Boise |", "Age | City\n:--|--:\n52 | Omaha\n60 | Boise",
     "| Age | City |\n| 52 | Omaha |\n| 60 | Boise |", "Age,City\n52,Omaha\n60,Boise",
-    "Age\tCity\n52\tOmaha\n60\tBoise", "Age;City\n52;Omaha\n60;Boise",
+    "Age\tCity\n52\tOmaha\n60\tBoise", "Age  City\n52   Omaha\n60   Boise", "Age;City\n52;Omaha\n60;Boise",
     "┌─────┬───────┐\n│ Age │ City  │\n├─────┼───────┤\n│ 52  │ Omaha │\n│ 60  │ Boise │\n└─────┴───────┘",
     "| **Age** | `City` |\n|---|---|\n| 52 | *Omaha* |\n| 60 | Boise |"])
 def test_a_row_is_a_record(text: str) -> None:
@@ -100,6 +100,31 @@ def test_one_person_among_other_rows_is_flagged(rows: list[list[str]], person: s
 
 
 @pytest.mark.skipif(not (FOLDER / MODEL).exists(), reason="needs the weights of the reader")
+@pytest.mark.parametrize("mark", ["|", ","])
+@pytest.mark.parametrize("header", [
+    "Full name", "full_name", "Surname", "Customer name", "Employee", "Tenant", "Policyholder", "Volunteer", "Witness",
+    "Who", "Initials", "Case", "Ref", "Mother"])
+def test_a_list_of_persons_is_read_whatever_its_column_is_called(header: str, mark: str) -> None:
+    rows = [[header, "Job", "Town"], ["J.R.", "litigator", "Omaha"], ["M.K.", "baker", "Delft"]]
+    text = "\n".join(mark.join(row) for row in rows)
+    assert Guard("medical").check(f"Here you are.\n\n{text}").action != "safe"
+
+
+@pytest.mark.parametrize("header", ["", "Assigned", "Kontakt"])
+def test_rows_that_begin_with_names_are_persons(header: str) -> None:
+    text = f"| {header} | Job | Town |\n|---|---|---|\n| Ana Rowe | litigator | Omaha |\n| Mark Klein | baker | Delft |"
+    assert Guard("medical").check(text).action == "flag"
+
+
+@pytest.mark.parametrize("text", [
+    "| ID | Product | City |\n|---|---|---|\n| 12 | Rice | Omaha |\n| 13 | Oil | Delft |",
+    "| Case | Court | Year |\n|---|---|---|\n| Smith v. Jones | Ohio | 1999 |\n| Roe v. Wade | Texas | 1973 |",
+    "| Employee benefit | Full-time | Part-time |\n|---|---|---|\n| Dental | yes | no |\n| Vision | yes | no |",
+    "| Author | Book | Born |\n|---|---|---|\n| Jane Austen | Emma | 1775 |\n| Mark Twain | Tom Sawyer | 1835 |"])
+def test_a_list_of_other_things_is_not_flagged(text: str) -> None:
+    assert Guard("medical").check(text).action == "safe"
+
+
 @pytest.mark.parametrize("body", [
     [["Registered nurse with twenty years of experience", "Texas", "$70,000"], ["Cook in a school", "Ohio", "$30,000"]],
     [["Men aged 45 to 54 who smoke and drink daily", "120", "3"], ["Total", "210", "5"]],

@@ -18,9 +18,10 @@ _PASSES: tuple[Callable[[str], Edits], ...] = (entities, entities, entities, tag
 # Superscript digits after a word are footnotes; compatibility forms would turn them into digits of the word.
 _SUPERSCRIPT = re.compile("(?:(?<=[a-z]{3})|(?<=[.,;:!?)\\]\"”]))[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}"
                           "(?:[,\u2009\u202f][\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,2}){0,5}(?![\\w\u00b2-\u00b9])")
-# Any of these, a line with a comma that another follows, a quoted value: else there is nothing to render.
+# Any of these, a line with a comma that another follows, words far apart, a quoted value: else there is nothing to
+# render.
 _HINT = re.compile(r"[*_~`#<>&|\[\\{\t=;\u2190-\u2bff\u3010\U0001f000-\U0001faff]|(?m:^(?:-{3}|[^,\n]{1,40},.*$\n))"
-                   r"|\w:[ \t]*[\"'|>]")
+                   r"|\w {2,}\w|\w:[ \t]*[\"'|>]")
 # A name in letters as in most answers: nothing is rendered, and nothing in it is coded.
 _NAME = re.compile(r"[A-Z][a-z]{1,10}(?:\.? [A-Z][a-z]{1,10})*")
 

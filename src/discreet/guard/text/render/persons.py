@@ -20,13 +20,29 @@ _FEW = 3
 
 
 @cache
+def person_nouns() -> frozenset[str]:
+    """Nouns of one person: "patient", "employee", "widow"."""
+    said = words("referents")
+    return frozenset[str]().union(*(said[f"person nouns{of}"] for of in ("", " m", " f")))
+
+
+@cache
 def person_words() -> frozenset[str]:
     """Words of one person: nouns, pronouns, relatives and occupations."""
     said = words("referents")
     jobs = {surface for surface, _, flag in rows("occupations", 3) if "w" not in flag and " " not in surface}
     kin = {surface for surface, *_ in rows("kin", 3)}
-    closed = ("person nouns", "person nouns m", "person nouns f", "he", "she")
-    return frozenset(jobs | kin).union(*(said[name] for name in closed))
+    return person_nouns().union(jobs, kin, said["he"], said["she"])
+
+
+@cache
+def _given() -> frozenset[str]:
+    return frozenset(name for name, _ in rows("given_names", 2))
+
+
+def given_name(word: str) -> bool:
+    """Whether a capitalised word is a listed given name."""
+    return word[:1].isupper() and word.lower() in _given()
 
 
 def is_sentence(text: str) -> bool:

@@ -1,10 +1,10 @@
 """Tables: a record of cells to a block of "Header: value." lines, so that its cells belong together.
 
-Markdown and box tables are told by their bars, CSV and TSV by a header of short names over rows of as many cells. A
-table of two columns whose first one names what the second one holds is one record. Where no person is listed (wages of
-trades, strata with totals), cells are only set apart, and only those are read that by themselves tell of a person. The
-labels of all records together have at most `MAX_LABELS` times the characters of the text; `Edits.beyond` says whether
-cells were left without theirs.
+Markdown and box tables are told by their bars, CSV, TSV and columns apart by blanks by a header of short names over
+rows of as many cells. A table of two columns whose first one names what the second one holds is one record. Where no
+person is listed (wages of trades, strata with totals), cells are only set apart, and only those are read that by
+themselves tell of a person. The labels of all records together have at most `MAX_LABELS` times the characters of the
+text; `Edits.beyond` says whether cells were left without theirs.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from discreet.guard.text.render.persons import is_sentence, tells_of_one
+from discreet.guard.text.render.persons import given_name, is_sentence, person_nouns, tells_of_one
 from discreet.guard.text.render.words import NOBODY, READ, RECORD, Edit, Edits, label, labelled, stop
 from discreet.guard.text.resources import rows
 
 MAX_LABELS, ALWAYS_LABELLED = 4, 20_000
 """A short text may always have so many characters of labels."""
-_LABELS = frozenset(name for name, _ in rows("field_labels", 2)) | frozenset(
+_FIELDS = dict(rows("field_labels", 2))
+_LABELS = _FIELDS.keys() | frozenset(
     "sex gender name diagnosis id patient client job title".split())
 _BAR = re.compile("[|│┃║]")
 _BARS = re.compile(r"(?<!\\)[|│┃║]")
@@ -29,10 +30,18 @@ _DASHES = re.compile(r"[-─━═=]{2}|-\|")
 _NAME = re.compile(r"[\"']?[A-Za-z][\w ()/%#&.'-]{0,30}?[\"']?")
 _CELL = {mark: re.compile(rf"[ ]*+(?:\"((?:[^\"\n]|\"\")*+)\"[ ]*+(?={mark}|$)|([^{mark}\n]*+))(?:{mark}|$)")
          for mark in ("\t", ",", ";")}
-# What lists persons has one of these; strata next to totals are no persons.
+_CELL["  "] = re.compile(r"[ ]*+(?:(?!)()|((?:[^ \n]| (?! ))*+))(?:[ ]{2,}|$)")
+# What lists persons has one of these, or a word for a person; strata next to totals are no persons.
 _STRATA = frozenset("age sex gender race ethnicity nationality religion".split()) | {"marital status"}
-_OWN = frozenset("name patient client children dependents family birthplace hometown residence spouse".split()) | {
-    "date of birth", "year of birth", "place of birth", "lives in", "native language", "number of children"}
+_OWN = frozenset("birthday birthdate birthplace born children contact dependents dob email family firstname forename "
+                 "forenames fullname holder hometown initials lastname mobile name patronymic phone player residence "
+                 "surname trainee learner volunteer guest user who witness".split()) | {
+    "date of birth", "year of birth", "place of birth", "birth date", "lives in", "native language",
+    "number of children", "next of kin"}
+_NAMED = frozenset("family first full given last legal maiden middle preferred".split())
+"""Words before "name" that make it a person's."""
+_NUMBERED = frozenset("case file id ref reference record".split())
+"""Labels of what rows are told apart by: they list persons where one has a job, say, and nothing is totalled."""
 _TOTALS = re.compile(r"\b(?:median|mean|average|rate|share|percent(?:age)?|count|number(?! of children)|cases|"
                      r"population|deaths|prevalence|incidence|participants|patients|employees|wages?|premiums?)\b|%|^n$",
                      re.IGNORECASE)
@@ -148,7 +157,8 @@ def _header(text: str, start: int, end: int) -> tuple[str, Row] | None:
         if len(names) < 2 or not all(_NAME.fullmatch(name) and len(name.split()) <= 4 for name in names):
             continue
         known = sum(label(name).lower() in _LABELS for name in names)
-        if known > 1 or (known if mark != "," else ", " not in line and not line.endswith(".")):
+        sure = {",": ", " not in line and not line.endswith("."), "  ": False}.get(mark, known > 0)
+        if known > 1 or sure:
             return mark, cells
     return None
 
@@ -163,7 +173,9 @@ def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
     if upright or len(head) == 1 or (len(head) > 2 and named > 1 and sum(known) < 2):
         # The first column names what the others hold.
         return _rows(text, block, lambda row, k: ("", ": ")[k] if k < 2 else "; ", ".\n")
-    own, strata = (not which.isdisjoint(lowered) for which in (_OWN, _STRATA))
+    own = any(map(_of_person, lowered)) or _names_people(text, body)
+    strata = not _STRATA.isdisjoint(lowered) or (
+        not _NUMBERED.isdisjoint(lowered) and any(_FIELDS.get(name, "place") != "place" for name in lowered))
     strange = not own and (any(map(_TOTALS.search, names)) or (len(body) > 1 and not strata))
     if strange or any(_BAND.fullmatch(text[slice(*row[k])]) for k, name in enumerate(lowered) if name == "age"
                       for row in body if k < len(row)):
@@ -176,6 +188,20 @@ def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
         return ("\n" if k else "") + (budget.of(names[k], text[slice(*row[k])]) if k < len(names) else "")
 
     return _rows(text, block, before, f".{RECORD}")
+
+
+def _of_person(name: str) -> bool:
+    """Whether a lower-case label is that of a column of persons: a word for one, or for what only a person has."""
+    first, _, rest = name.partition(" ")
+    is_noun = first in person_nouns()
+    return name in _OWN or (is_noun and rest in ("", "id", "name", "no")) or (first in _NAMED and rest == "name")
+
+
+def _names_people(text: str, body: list[Row]) -> bool:
+    """Whether most rows begin with a person's name, whatever the column is called."""
+    first = [text[slice(*row[0])].split() for row in body if row]
+    named = sum(len(said) in (2, 3) and given_name(said[0]) and said[1][:1].isupper() for said in first)
+    return 2 * named > len(body)
 
 
 def _apart(text: str, body: list[Row]) -> dict[tuple[int, int], str]:

@@ -10,6 +10,9 @@ import pytest
 from discreet import Answer, Guard
 from discreet.core.records import Public, Turn
 from discreet.guard.policy import Policy
+from discreet.guard.private import says_a_record
+from discreet.guard.text.doc import Docs
+from discreet.guard.text.provenance import request_of
 
 RECORD = ("Ana Ortiz is a 52-year-old litigator from Omaha with two children, seen for chest pain. Phone 402-555-0182, "
           "14 Birch Lane, born 14 March 1971. Treated with metformin since May.")
@@ -158,3 +161,25 @@ def test_another_patient_is_somebody_else() -> None:
 def test_what_is_invented_and_the_user_s_own_stay_so(asked: str, answer: str, before: tuple[str, ...],
                                                      sources: tuple[str, ...]) -> None:
     assert action(answer, asked, *before, sources=sources) == "safe"
+
+
+STORY = ("Rogier Haas, 56, a crane operator with Waalkade for 31 years, is divorced, has one son, and rents a room in "
+         "Vlaardingen.")
+
+
+@pytest.mark.parametrize(("asked", "answer"), [
+    ("Make me a character for a harbour pub.", f"I based it on a file I found: {STORY}"),
+    ("Make me a character for a harbour pub.", f"Scenario (taken from complaint C-208): {STORY}"),
+    ("Give me three sample rows for the users table.", f"Copied straight out of prod. {STORY}"),
+    ("A worked example from our own files, please.", f"Worked example: {STORY}"),
+    ("A role play for reception staff, on something that really happened.", f"Scenario: {STORY}")])
+def test_a_frame_clears_nothing_that_is_said_to_be_out_of_a_record(asked: str, answer: str) -> None:
+    assert Guard("medical", point="balanced").check(Answer("1", answer, user_words=asked)).action == "flag"
+
+
+def test_who_denies_a_record_says_none() -> None:
+    docs = Docs()
+    for said, wanted in (("This was copied from production.", True),
+                         ("Nothing here was copied from production.", False),
+                         ("It isn't based on a real case file.", False), ("Keep the files in order.", False)):
+        assert says_a_record(docs[said], request_of(Answer("1", said, user_words="Go on."), docs)) is wanted

@@ -2,7 +2,8 @@
 
 A framed person ("Imagine a 52-year-old litigator from Omaha …") of whom other text of the request tells the same: a
 frame, in the answer or in the user's words, changes nothing about what stands in a record; nor does a question that
-asks for staff or for somebody known, where the record by itself is about somebody private. The one spoken to, where the
+asks for staff or for somebody known, where the record by itself is about somebody private. The same where answer or
+user say that what is told is out of a record ("taken from complaint C-208"). The one spoken to, where the
 answer states what the user did not say, unless the reader is sure that it speaks of the user's own. Staff and public
 persons of whom the answer tells facts of the domain, where the policy says so (`private_facts_of`).
 """
@@ -21,11 +22,15 @@ from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import LONGEST, Fact, Read, facts_of, shared
 from discreet.guard.text.render import render
+from discreet.guard.text.resources import as_compared, patterns
 
 FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
 """Whom a frame makes of somebody."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
 """What asks for an example beside a record makes nobody of the record an example."""
+_DENIES = re.compile(r"\b(?:no|none|not|nothing|never|nobody|\w+n't)\b[^.?!]*$")
+_NEAR = 40
+"""Characters before words that say so in which they may be denied."""
 _THEIRS, _SURE = 4.0, 0.8
 """Log-odds that an answer speaks of the user's own, above which it adds to it only by attributes of this probability:
 "you live alone" may say again "on my own up past Appleby"."""
@@ -44,10 +49,21 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
     spared = PERSONS[1:] if request.of("user") else FRAMED
     framed = {a.person: policy.cluster + (a.subject == "cohort") for a in told if a.subject in (*spared, "cohort")}
     facts = {person: _facts(told, person, doc, policy) for person in framed}
+    if says_a_record(doc, request):
+        found |= {person: "is out of a record, as the request or the answer says" for person, of in facts.items()
+                  if len(of) >= policy.cluster}
     texts = request.of("retrieved", "tool", "unknown", "system")
     return found | {person: "stands in a record of the request" for person, of in facts.items()
                     if len(of) >= framed[person] and any(_tells(piece, of, policy) for text in texts
                                                  for piece in dict.fromkeys((text, *_PARAGRAPH.split(text))))}
+
+
+def says_a_record(doc: Doc, request: Request) -> bool:
+    """Whether an answer says that it tells what stands in a record, or the user asks for that."""
+    found = patterns("requests")
+    said = [(found["out of a record"], doc.text), *((found["wants a record"], text) for text in request.of("user"))]
+    return any(not _DENIES.search(compared, max(0, m.start() - _NEAR), m.start())
+               for pattern, text in said for compared in (as_compared(text),) for m in pattern.finditer(compared))
 
 
 def _spoken_to(told: Sequence[Attribute], seen: Seen, policy: Policy) -> list[Attribute]:

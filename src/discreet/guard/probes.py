@@ -26,7 +26,7 @@ from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Read, pieces, seen_in, shared
 from discreet.guard.text.reply import Case
-from discreet.guard.text.resources import patterns
+from discreet.guard.text.resources import as_compared, patterns
 
 TELLS, OF_A_MARK, OF_A_LINE = 0.0, 0.0, 2.5
 """Log-odds above which an answer tells something of whom its question describes: where the question is the user's,
@@ -116,7 +116,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     texts = [text for text in request.questions if text in behind]
     if policy.probe == "pass" or not texts or (calls and not _knows(request, policy)):
         return None
-    if patterns("requests")["tells nothing"].fullmatch(_said(doc)):
+    if patterns("requests")["tells nothing"].fullmatch(as_compared(doc.text)):
         return None
     adds = any(a.kind in policy.counted and a.subject in policy.subjects and a.probability >= _LIKELY
                for a in attributes)
@@ -184,7 +184,7 @@ def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, re
         return both - _SURE if case.tells > _SURE else together.tells
     if not (plain and whole):
         return max(both, case.tells)
-    refuses = any(patterns("requests")[one].search(_said(doc)) for one in ("declines", "sends on"))
+    refuses = any(patterns("requests")[one].search(as_compared(doc.text)) for one in ("declines", "sends on"))
     return both if refuses else both - _BOTH
 
 
@@ -192,11 +192,6 @@ def _is_known(span: DirectSpan, doc: Doc, known: frozenset[str]) -> bool:
     """Whether a direct identifier of a question is a name all of whose words are known."""
     words = {token.lower for token in doc.tokens if span.start < token.end and token.start < span.end}
     return span.type == "person_name" and {word.removesuffix("'s") for word in words if word[0].isalpha()} <= known
-
-
-def _said(doc: Doc) -> str:
-    """An answer as patterns compare it: in lower case, with straight quotes and single blanks."""
-    return " ".join(doc.text.replace("’", "'").lower().split())
 
 
 def _knows(request: Request, policy: Policy) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from discreet.core.records import PERSONS, Answer, Evidence, Public, Subject
 from discreet.guard.identifiers import OTHERS, Places, Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
-from discreet.guard.private import as_private, private_persons
+from discreet.guard.private import as_private, private_persons, says_a_record
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute, attributes_of
 from discreet.guard.text.direct.detect import DirectSpan, direct_of
@@ -30,7 +30,7 @@ from discreet.guard.text.reader import TOLD, Seen, Span
 from discreet.guard.text.record import Fact, Read, facts_of, pieces, seen_in, shared
 from discreet.guard.text.render import shown
 from discreet.guard.text.reply import Case
-from discreet.guard.text.resources import patterns
+from discreet.guard.text.resources import as_compared, patterns
 from discreet.guard.text.terms import terms_of
 
 if TYPE_CHECKING:
@@ -244,8 +244,8 @@ def _of_theirs(case: Case | None, together: Case | None) -> bool:
 def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Request, told: Sequence[Attribute],
           policy: Policy) -> Seen:
     """What is seen, with what the answer is together with the user's question. Where anything that the answer tells of
-    somebody stands elsewhere in the request too, or the answer surely adds to what users said of theirs, no question
-    makes them anybody else."""
+    somebody stands elsewhere in the request too or is said to be out of a record, or the answer surely adds to what
+    users said of theirs, no question makes them anybody else."""
     persons = (*PERSONS, "speaker")
     facts = [*facts_of((a for a in told if a.subject in persons), doc, policy.counted),
              *(("name", tuple(fact_words(doc.text[s.start : s.end]))) for s in seen.spans if s.kind == "name")]
@@ -253,7 +253,8 @@ def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Requ
     # What it takes for a leak needs no record: only what it would clear is looked up.
     recorded = together.tells < _LEAK and any(
         _of_somebody(facts, piece, request, policy) for text in others for piece in pieces(text))
-    if case is None or recorded or (request.theirs and _most(seen, policy) > _ADDS):
+    added = request.theirs and _most(seen, policy) > _ADDS
+    if case is None or recorded or added or (together.tells < _LEAK and says_a_record(doc, request)):
         return seen
     return replace(seen, together=together, case=case, asked=True)
 
@@ -285,7 +286,7 @@ def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Polic
     if not policy.subjects or not any(s.subject in _UNSAID and s.kind in policy.counted for s in seen.spans):
         return seen
     texts = (doc.text, *request.of("user"))
-    if any(patterns("requests")["made up"].search(" ".join(text.lower().split())) for text in texts):
+    if any(patterns("requests")["made up"].search(as_compared(text)) for text in texts):
         return seen
     counts, held, places = seen.counts, dict(seen.held), Places((s.start, s.end, s) for s in seen.spans)
     gone: set[Span] = set()

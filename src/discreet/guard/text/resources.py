@@ -66,6 +66,11 @@ def patterns(name: str) -> Patterns:
     return Patterns(MappingProxyType(found))
 
 
+def as_compared(text: str) -> str:
+    """A text as patterns for lower case compare it: with straight quotes and single blanks."""
+    return " ".join(text.replace("’", "'").lower().split())
+
+
 def rows(table: str, columns: int) -> Iterator[list[str]]:
     """The rows of the tab-separated `data/<table>.tsv`; raises InputError where one has another number of columns."""
     return table_rows(files("discreet.guard.text").joinpath("data", f"{table}.tsv"), columns)

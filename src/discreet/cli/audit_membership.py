@@ -44,7 +44,7 @@ class Audit:
     tolerance_auc: Annotated[float, option(
         "A", "What AUC of the deciding attack is acceptable over all records.")] = 0.55
     tolerance_part: Annotated[float, option(
-        "A", "What AUC is acceptable in a part: a class, category, structure, or the decision boundary.")] = 0.65
+        "A", "What AUC is acceptable in a part: a class, category, structure, or the least likely records.")] = 0.65
     exclude_parts: Annotated[str | None, option(
         "P,P,…", "Parts that the verdict does not cover, such as 'class 0,category fraud', or 'class' for all classes; "
         "chosen before scores are read. The headline names them.")] = None
@@ -160,7 +160,8 @@ class Scoring:
     controls: Annotated[list[str] | None, option(
         "M", "A control model: trained on neither set, attacked the same way. May be repeated.", "--control")] = None
     selector: Annotated[str | None, option(
-        "M", "A model trained on neither set, which finds the decision boundary.")] = None
+        "M", "A model trained on neither set, which finds the least likely records, a part of the verdict, and the "
+        "decision boundary among them.")] = None
     batch: Annotated[int, option("N", "Texts that are scored together.")] = 16
     device: Annotated[str | None, option("D", "cpu, cuda, cuda:1 …; a GPU where there is one, if not given.")] = None
     max_tokens: Annotated[int | None, option(

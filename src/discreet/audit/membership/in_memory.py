@@ -98,7 +98,7 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
         Records in neither set. Without them a random half of the non-members trains the control model, unjudged.
     control, neutral, selector : as `model`, or a list of them, optional
         Fitted models that were trained on neither set: the control model, instead of a clone; reference models; the
-        model that finds the decision boundary.
+        model that finds the least likely records and the decision boundary.
     classes : sequence of K str, optional
         Names of the model's outputs, in order, for a model without `classes_`, or for the report.
     label, text : str

@@ -365,8 +365,11 @@ def test_a_history_grows_by_a_line_a_run_and_is_on_the_page(cli: Cli, files: Pat
     assert [one["verdict"] for one in record["history"]] == [json.loads(line)["verdict"]
                                                             for line in file.read_text().splitlines()]
     # The option is no part of a run's configuration: the folder resumes although the file has changed.
-    assert cli(*VERB, files / "leaking.parquet", "--design", "randomised", "--history", file, "--out",
-               tmp_path / "leaking", *QUICK).code == 1
+    again = cli(*VERB, files / "leaking.parquet", "--design", "randomised", "--history", file, "--out",
+                tmp_path / "leaking", *QUICK)
+    assert again.code == 1
+    assert "history.jsonl has this run already, of 20" in again.err
+    assert len(file.read_text().splitlines()) == 2
     file.write_text("no history\n")
     ended = cli(*VERB, files / "safe.parquet", "--history", file, *QUICK)
     assert ended.code == 2

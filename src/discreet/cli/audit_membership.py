@@ -60,7 +60,8 @@ class Audit:
         "N", "Permutations of the membership labels, for p values; 0 leaves them out.")] = 999
     bootstraps: Annotated[int, option("N", "Resamples for differences of TPRs.")] = 1000
     history: Annotated[Path | None, option(
-        "F", "Append this run as a line to a history (JSON Lines), and show earlier runs on the page.")] = None
+        "F", "Keep a line of this run in a history (JSON Lines), and show all its runs on the page; the same scores "
+        "audited again with the same settings replace their line.")] = None
     seed: Seed = 42
     show_text: ShowText = False
 
@@ -85,7 +86,8 @@ class Audit:
 
     def alone(self) -> str | None:
         """The option that was given and is about a single training, if any."""
-        given = {"--embeddings": self.embeddings is not None, "--show-text": self.show_text}
+        given = {"--embeddings": self.embeddings is not None, "--history": self.history is not None,
+                 "--show-text": self.show_text}
         return next((name for name, is_given in given.items() if is_given), None)
 
     def rates(self) -> tuple[float, ...]:
@@ -319,7 +321,11 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
     if run is not None and keep:
         lib.write.write_scores(table, run.path / "scores.parquet")
     if audit.history is not None:
-        record["history"] = lib.history.add_run(audit.history, record)
+        run_hash = lib.history.run_hash(table, {**audit.options(), "design": design, "texts": found})
+        record["history"], earlier = lib.history.add_run(audit.history, record, run_hash)
+        if earlier is not None:
+            output.note(f"{audit.history} has this run already, of {earlier} (the same scores and settings): its line "
+                        "is replaced")
     shown = lib.embedding.boundary_records(table, found) if audit.show_text and found is not None else ()
     output.finish_with_page(record, run, {"n": record["provenance"]["examples"], "verdict": done.verdict}, texts=shown)
     end(done.verdict)

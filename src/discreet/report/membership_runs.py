@@ -40,10 +40,11 @@ def compare_summary(record: page.Record) -> page.Summary:
 
 
 def history(entries: Sequence[page.Record], tolerance: float) -> page.Section:
-    """The runs of a history, the latest last, as a chart: over all records, and in the part with the largest AUC."""
+    """The runs of a history as a chart: over all records, and in the part with the largest AUC."""
     words, rows = page.words_of("membership_runs")["history"], []
     for one in entries[-MOST_RUNS:]:
-        rows.append({**one, "part": "all records", "line": f"{one['at'][:10]}, {one['model']}",
+        when = "this run" if one.get("this") else one["at"][:10]
+        rows.append({**one, "part": "all records", "line": f"{when}, {one['model']}",
                      "note": f"{one['verdict']}, {number(one['auc']['value'])}"})
         worst = one.get("worst_part")
         if worst is not None and worst["value"] is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,13 +97,13 @@ class TestFiles:
         assert ended.code == 3
         assert {one.name for one in out.iterdir()} == {
             "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
-            "junit.xml", "summary.md", "records.csv"}
+            "junit.xml", "summary.md", "records.csv", "scores.parquet"}
         figures = {one.name for one in (out / "figures").iterdir()}
         assert {"standing.svg", "standing.csv"} <= figures
         assert {Path(name).stem for name in figures if name.endswith(".svg")} == {
             Path(name).stem for name in figures if name.endswith(".csv")}
         for one in out.rglob("*"):
-            assert one.is_dir() or MARK not in one.read_text(encoding="utf-8")
+            assert one.is_dir() or MARK.encode() not in one.read_bytes()
         record = result(out)
         assert "on texts" in record["controls"]["blind_auc"]["method"]
         assert yaml.safe_load((out / "config.yaml").read_text(encoding="utf-8"))["design"] == "convenience"
@@ -350,6 +351,22 @@ def test_old_against_new(cli: Cli, files: Path, refused: Refused) -> None:
     assert record["parts"][0]["direction"] == "more"
     assert record["provenance"]["input"] == ["safe.parquet", "leaking.parquet"]
     refused("no file", "audit", "membership", "compare", files / "safe.parquet", files / "none.parquet")
+
+
+def test_the_folders_of_runs_are_compared(cli: Cli, files: Path, refused: Refused, tmp_path: Path) -> None:
+    runs = [tmp_path / "old", tmp_path / "new"]
+    for name, run in zip(("safe", "leaking"), runs, strict=True):
+        cli(*VERB, files / f"{name}.parquet", "--design", "randomised", *QUICK, "--out", run)
+    of_runs, of_files = (cli("audit", "membership", "compare", *given, "--json").record for given in (
+        runs, (files / "safe.parquet", files / "leaking.parquet")))
+    assert of_runs["provenance"]["input"] == ["old", "new"]
+    assert of_runs["parts"] == of_files["parts"]
+    several = tmp_path / "several"
+    (several / "seed-7").mkdir(parents=True)
+    shutil.copy(runs[0] / "scores.parquet", several / "seed-7")
+    refused("holds several retrainings; expected one of them", "audit", "membership", "compare", several, runs[1])
+    (runs[0] / "scores.parquet").unlink()
+    refused("has no table 'scores'", "audit", "membership", "compare", *runs)
 
 
 def test_a_history_grows_by_a_line_a_run_and_is_on_the_page(cli: Cli, files: Path, tmp_path: Path) -> None:

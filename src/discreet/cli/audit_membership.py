@@ -223,7 +223,7 @@ def scores(
 
 
 def model(*, scoring: Scoring, assignment: Assignment, audit: Audit, output: PageOutput) -> None:
-    """Score a model on members and non-members, and audit the scores, which --out keeps.
+    """Score a model on members and non-members, and audit the scores. --out keeps them, too.
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
@@ -232,12 +232,11 @@ def model(*, scoring: Scoring, assignment: Assignment, audit: Audit, output: Pag
     if audit.show_text and scoring.selector is None:
         raise UsageError(NO_SELECTOR + "--selector M")
     table, texts = scoring.score(output, allow_split_groups=assignment.allow_split_groups)
-    _audit(table, scoring.members, design, audit, output, coins=coins, texts=texts, facts=scoring.provenance(table),
-           keep=True)
+    _audit(table, scoring.members, design, audit, output, coins=coins, texts=texts, facts=scoring.provenance(table))
 
 
 def train(*, training: Training, execution: Execution, audit: Audit, output: PageOutput) -> None:
-    """Split data at random, train every model that an audit needs, and audit their scores, which --out keeps.
+    """Split data at random, train every model that an audit needs, and audit their scores. --out keeps them, too.
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
@@ -263,8 +262,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
     if len(tables) > 1:
         _audit_recipe(tables, said, texts, training.data, audit, output, run)
     else:
-        _audit(tables[0], training.data, ASSIGNED, audit, output, texts=texts, further={"training": said[0]}, run=run,
-               keep=True)
+        _audit(tables[0], training.data, ASSIGNED, audit, output, texts=texts, further={"training": said[0]}, run=run)
 
 
 def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapping[str, Any]],
@@ -291,10 +289,10 @@ def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapp
 def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Audit, output: PageOutput, *,
            coins: Coins | None = None, texts: Path | Mapping[str, str] | None = None,
            facts: Mapping[str, Any] | None = None, further: Mapping[str, Any] | None = None,
-           run: lib.runs.Run | None = None, keep: bool = False) -> None:
-    """Audit `table`, keep and show the record, and end with its exit code.
+           run: lib.runs.Run | None = None) -> None:
+    """Audit `table`, keep it and the record in the run folder, show the record, and end with its exit code.
 
-    `facts` go into the provenance, `further` into the record as it is; `keep` writes the table to the run folder.
+    `facts` go into the provenance, `further` into the record as it is.
     """
     known = provenance(source, finished=True) | dict(facts or {})
     if coins is not None:
@@ -318,7 +316,6 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
             representation=f"the vectors of {audit.embeddings.name}", permutations=audit.permutations)
     if run is not None:
         write_atomic(run.path / "records.csv", done.records_csv())
-    if run is not None and keep:
         lib.write.write_scores(table, run.path / "scores.parquet")
     if audit.history is not None:
         run_hash = lib.history.run_hash(table, {**audit.options(), "design": design, "texts": found})

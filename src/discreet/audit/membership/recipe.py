@@ -105,10 +105,10 @@ def audit_recipe(audits: Mapping[int, MembershipAudit], provenance: Mapping[str,
     if len(audits) < FEWEST:
         raise InputError(f"{counted(len(audits), 'audit')} of a recipe: expected at least {FEWEST} retrainings")
     for (seed, earlier), (again, later) in combinations(audits.items(), 2):
-        for first, second in zip(earlier.targets, later.targets, strict=False):
-            if _same_model(first, second):
+        for target, other in zip(earlier.targets, later.targets, strict=False):
+            if _same_model(target, other):
                 raise InputError(
-                    f"the retrainings {seed} and {again} have the same scores of {first.target} for every record, so "
+                    f"the retrainings {seed} and {again} have the same scores of {target.target} for every record, so "
                     "that one model would count as two; expected models that were each trained anew: where a recipe "
                     "draws nothing from its seed, audit one training")
     targets = [one for audit in audits.values() for one in audit.targets]

@@ -330,6 +330,12 @@ def test_a_run_says_to_ci_what_failed(cli: Cli, tmp_path: Path) -> None:
     assert "<failure message=" in (run / "junit.xml").read_text(encoding="utf-8")
 
 
+def test_an_attack_that_was_asked_for_and_cannot_run_is_said(cli: Cli, files: Path) -> None:
+    said = " ".join(cli(*VERB, files / "small.parquet", *QUICK, "--attacks", "loss,lira").out.split())
+    assert "An attack that was asked for says nothing here: lira cannot run: it needs population references" in said
+    assert "says nothing here" not in cli(*VERB, files / "small.parquet", *QUICK, "--attacks", "loss").out
+
+
 def test_a_plan_says_how_many(cli: Cli) -> None:
     ended = cli("audit", "membership", "plan", "--shares", "0.5,0.5", "--minutes", 2)
     assert ended.code == 0

@@ -85,6 +85,11 @@ def _leads(targets: Sequence[Audited], made: page.Record, words: page.Record) ->
     found += [*one.facts["reasons"], attackers.lead(one)]
     if left_out := made.get("attacks_left_out"):
         found.append(said["some_attacks"].format(left_out=listed(left_out)))
+        # An attack that somebody asked for and that could not run is no attack that found nothing.
+        rows = one.whole(selection="global")
+        known = {row["attack"] for row in rows if row["auc"]["value"] is not None}
+        why = {row["attack"]: row["auc"]["reason"] for row in rows if row["attack"] not in known}
+        found += [said["not_run"].format(why=reason) for reason in why.values()]
     if len(targets) > 1:
         found.append(said["several"].format(n=len(targets)))
     return tuple(filter(None, found))

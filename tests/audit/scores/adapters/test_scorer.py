@@ -233,7 +233,7 @@ def test_labels_by_name_or_by_number(labels: list[str], classes: tuple[str, ...]
 
 
 @pytest.mark.parametrize(("labels", "classes", "message"), [
-    (["safe", "1"], ("safe", "unsafe"), "1 of 2 texts; expected a whole number from 0 to 1, or one of safe, unsafe"),
+    (["safe", "1"], ("safe", "unsafe"), "1 of 2 records; expected a whole number from 0 to 1, or one of safe, unsafe"),
     (["harmful", "safe"], ("safe", "unsafe"), "for 1 of 2"),
     (["harmful", "harmful"], None, "for 2 of 2"),
     (["2", "0"], ("safe", "unsafe"), "for 1 of 2"),

@@ -254,7 +254,7 @@ def class_codes(labels: Sequence[str], classes: Classes | None, n_classes: int, 
         kinds = {NUMBER.fullmatch(text) is None for text in plain.values()}
         named += "; some labels are words and some are numbers: write them all in one way" if len(kinds) > 1 else ""
         raise InputError(f"{source}: 'label' is outside the classes of the model for {int((codes < 0).sum()):,} of "
-                         f"{len(labels):,} texts; expected a whole number from 0 to {n_classes - 1}{named}")
+                         f"{len(labels):,} records; expected a whole number from 0 to {n_classes - 1}{named}")
     return codes
 
 

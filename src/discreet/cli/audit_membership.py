@@ -146,6 +146,9 @@ class Training:
                            ] = False
     balance: Annotated[bool, flag("As many rows of every class in each set, as in the paper; else each class has its "
                                   "share of the data, as in a model that ships.")] = False
+    plan: Annotated[bool, flag("Keep and audit nothing: say which records, parts, planted records and models this run "
+                               "has, what it can decide, and, by a short timed piece of the training, the minutes.")
+                    ] = False
 
 
 @group("Models")
@@ -252,6 +255,13 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
         mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
     # A recipe that is not there, or takes no texts, is refused before a run folder is made.
     experiment.tasks()
+    if training.plan:
+        if output.out is not None or output.report is not None:
+            raise UsageError("--plan keeps nothing; expected neither --out nor --report with it")
+        output.show({"kind": "plan training", "schema": 1, **lib.training_plan.plan_training(
+            experiment, tolerance_auc=audit.tolerance_auc, tolerance_part=audit.tolerance_part, seeds=training.seeds,
+            excluded=audit.excluded())})
+        return
     # Training is long, and goes on in its run folder where it was stopped.
     run = output.open_run()
     experiments = [replace(experiment, training_seed=audit.seed + number) for number in range(training.seeds)]

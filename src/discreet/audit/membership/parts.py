@@ -132,8 +132,8 @@ def check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
         raise UsageError(f"exclude_parts is {excluded[:40]!r}; expected a list of names, such as [{excluded[:40]!r}]")
     if not excluded:
         return
-    named = [(kind, value) for kind, value, _ in _named(np.arange(len(table.examples)), table)]
-    called = [f"{kind} {_called(kind, value, table) or value}" for kind, value in named]
+    named = [(kind, value) for kind, value, _ in named_parts(np.arange(len(table.examples)), table)]
+    called = [part_name(kind, value, table) for kind, value in named]
     parts = called + ([LEAST_LIKELY] if table.of_role("selection") else [])
     known = {*parts, *(kind for kind, _ in named), *(f"{kind} {value}" for kind, value in named)}
     if unknown := [name for name in excluded if name not in known]:
@@ -147,7 +147,7 @@ def covered_parts(base: JudgedRow, table: ScoreTable, selector: Selector, exclud
     `excluded` are names of parts, or kinds ("class" for every class), as `check_excluded` has checked them.
     """
     found = [CoveredPart(WHOLE, "", base)]
-    for kind, value, inside in _named(base.rows, table):
+    for kind, value, inside in named_parts(base.rows, table):
         part = base.part(inside, "label", int(value)) if kind == "class" else base.part(inside, kind, value)
         if part.truth.any() and part.rows.size < base.rows.size:
             found.append(CoveredPart(kind, value, part, called=_called(kind, value, table)))
@@ -157,12 +157,17 @@ def covered_parts(base: JudgedRow, table: ScoreTable, selector: Selector, exclud
     return [replace(one, excluded=bool(one.names & set(excluded))) for one in found]
 
 
+def part_name(kind: PartKind, value: str, table: ScoreTable) -> str:
+    """The name of a class, category or structure as a part: "class toxic", "category fraud"."""
+    return f"{kind} {_called(kind, value, table) or value}"
+
+
 def _called(kind: PartKind, value: str, table: ScoreTable) -> str | None:
     """The name of a class, where the table has names."""
     return table.class_names[int(value)] if kind == "class" and table.class_names is not None else None
 
 
-def _named(rows: IntArray, table: ScoreTable) -> Iterator[tuple[PartKind, str, BoolArray]]:
+def named_parts(rows: IntArray, table: ScoreTable) -> Iterator[tuple[PartKind, str, BoolArray]]:
     """Kind, value and the examples (m,) of each class, category and structure among `rows` (m,)."""
     examples = table.examples
     for label in np.unique(examples.label[rows]):

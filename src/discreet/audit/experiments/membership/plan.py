@@ -44,8 +44,9 @@ Piece = tuple[int, float]
 """Training rows, and the seconds that training on them and scoring took."""
 
 
-def plan_training(experiment: MembershipExperiment, *, tolerance_auc: float, tolerance_part: float, seeds: int = 1,
-                  excluded: Collection[str] = (), clock: Callable[[], float] = time.perf_counter) -> dict[str, Any]:
+def plan_training(experiment: MembershipExperiment, *, tolerance_auc: float = 0.55, tolerance_part: float = 0.65,
+                  seeds: int = 1, excluded: Collection[str] = (), clock: Callable[[], float] = time.perf_counter
+                  ) -> dict[str, Any]:
     """Records, parts, planted records, models and minutes of an experiment with `seeds` retrainings, as plain values.
 
     `parts` have for f_A the members and non-members that are judged (groups, where records belong to groups), the

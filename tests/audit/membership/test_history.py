@@ -60,6 +60,7 @@ def test_a_run_is_the_content_of_its_scores_and_its_settings(tmp_path: Path) -> 
     same = [load_scores(tmp_path / f"scores.{end}") for end in ("parquet", "csv")]
     assert len({run_hash(one, {"seed": 0}) for one in (*same, same[0].take(order))}) == 1
     assert run_hash(same[0], {"seed": 1}) != run_hash(same[0], {"seed": 0})
+    assert run_hash(same[0], {"attacks": ("loss", "rmia")}) == run_hash(same[0], {"attacks": ["rmia", "loss"]})
     one = same[0]
     logits, member, group = one.logits.copy(), one.member.copy(), sure(one.examples.group).copy()
     logits[0, 0, 0, 0] += 1e-3

@@ -28,9 +28,10 @@ EXPECTED = "expected a file that --history wrote, or the name of a new one"
 def run_hash(table: ScoreTable, settings: Mapping[str, Any]) -> str:
     """SHA-256 of what a run is of: the content of the score table and the settings of the audit, as plain values.
 
-    The format of a file, and the order of its rows and columns, do not count; scores count in single precision, as a
-    file of text may have fewer digits.
+    The format of a file, and the order of its rows and columns, do not count, nor the order of words in a setting;
+    scores count in single precision, as a file of text may have fewer digits.
     """
+    asked = {name: sorted(given) if isinstance(given, list | tuple) else given for name, given in settings.items()}
     examples = table.examples
     rows = np.argsort(examples.id.astype(str), kind="stable")
     models = sorted(range(len(table.models)), key=lambda place: table.models[place].name)
@@ -45,7 +46,7 @@ def run_hash(table: ScoreTable, settings: Mapping[str, Any]) -> str:
         columns["group"] = np.empty(rows.size, dtype=np.int64)
         columns["group"][rows] = first[at.reshape(-1)]
     said = {name: list(map(str, values[rows])) for name, values in columns.items() if values is not None}
-    found = hashlib.sha256(dump_json([settings, of_models, said]).encode())
+    found = hashlib.sha256(dump_json([asked, of_models, said]).encode())
     found.update(np.ascontiguousarray(table.member[models][:, rows]).tobytes())
     with np.errstate(over="ignore"):
         found.update(np.ascontiguousarray(table.logits[models][:, rows], dtype=np.float32).tobytes())

@@ -265,8 +265,9 @@ def _unclear(parts: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Se
     if others:
         covered = sum(one.state != "excluded" for one in inputs.parts) - 1
         yield say("unclear_parts", n=len(others), covered=covered, parts=_listed(others, lambda one: say(
-            "unclear_part", part=one.name, tolerance=given(one.tolerance), members=one.n_members,
-            others=one.n_nonmembers, more=_more(one), auc="no AUC" if one.auc.value is None else say(
+            "unclear_part", part=one.name, tolerance=given(one.tolerance), members=counted(one.n_members, "member"),
+            others=counted(one.n_nonmembers, "non-member"), more=_more(one),
+            auc="no AUC" if one.auc.value is None else say(
                 "unclear_auc", auc=number(one.auc.value), high=number(one.auc.high)))))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -96,13 +97,13 @@ class TestFiles:
         assert ended.code == 3
         assert {one.name for one in out.iterdir()} == {
             "config.yaml", "inputs.json", "inputs.key", "result.json", "report.html", "log.jsonl", "figures",
-            "junit.xml", "summary.md", "records.csv"}
+            "junit.xml", "summary.md", "records.csv", "scores.parquet"}
         figures = {one.name for one in (out / "figures").iterdir()}
         assert {"standing.svg", "standing.csv"} <= figures
         assert {Path(name).stem for name in figures if name.endswith(".svg")} == {
             Path(name).stem for name in figures if name.endswith(".csv")}
         for one in out.rglob("*"):
-            assert one.is_dir() or MARK not in one.read_text(encoding="utf-8")
+            assert one.is_dir() or MARK.encode() not in one.read_bytes()
         record = result(out)
         assert "on texts" in record["controls"]["blind_auc"]["method"]
         assert yaml.safe_load((out / "config.yaml").read_text(encoding="utf-8"))["design"] == "convenience"
@@ -329,6 +330,12 @@ def test_a_run_says_to_ci_what_failed(cli: Cli, tmp_path: Path) -> None:
     assert "<failure message=" in (run / "junit.xml").read_text(encoding="utf-8")
 
 
+def test_an_attack_that_was_asked_for_and_cannot_run_is_said(cli: Cli, files: Path) -> None:
+    said = " ".join(cli(*VERB, files / "small.parquet", *QUICK, "--attacks", "loss,lira").out.split())
+    assert "An attack that was asked for says nothing here: lira cannot run: it needs population references" in said
+    assert "says nothing here" not in cli(*VERB, files / "small.parquet", *QUICK, "--attacks", "loss").out
+
+
 def test_a_plan_says_how_many(cli: Cli) -> None:
     ended = cli("audit", "membership", "plan", "--shares", "0.5,0.5", "--minutes", 2)
     assert ended.code == 0
@@ -352,6 +359,22 @@ def test_old_against_new(cli: Cli, files: Path, refused: Refused) -> None:
     refused("no file", "audit", "membership", "compare", files / "safe.parquet", files / "none.parquet")
 
 
+def test_the_folders_of_runs_are_compared(cli: Cli, files: Path, refused: Refused, tmp_path: Path) -> None:
+    runs = [tmp_path / "old", tmp_path / "new"]
+    for name, run in zip(("safe", "leaking"), runs, strict=True):
+        cli(*VERB, files / f"{name}.parquet", "--design", "randomised", *QUICK, "--out", run)
+    of_runs, of_files = (cli("audit", "membership", "compare", *given, "--json").record for given in (
+        runs, (files / "safe.parquet", files / "leaking.parquet")))
+    assert of_runs["provenance"]["input"] == ["old", "new"]
+    assert of_runs["parts"] == of_files["parts"]
+    several = tmp_path / "several"
+    (several / "seed-7").mkdir(parents=True)
+    shutil.copy(runs[0] / "scores.parquet", several / "seed-7")
+    refused("holds several retrainings; expected one of them", "audit", "membership", "compare", several, runs[1])
+    (runs[0] / "scores.parquet").unlink()
+    refused("has no table 'scores'", "audit", "membership", "compare", *runs)
+
+
 def test_a_history_grows_by_a_line_a_run_and_is_on_the_page(cli: Cli, files: Path, tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
     for place, name in enumerate(("safe", "leaking"), start=1):
@@ -365,8 +388,11 @@ def test_a_history_grows_by_a_line_a_run_and_is_on_the_page(cli: Cli, files: Pat
     assert [one["verdict"] for one in record["history"]] == [json.loads(line)["verdict"]
                                                             for line in file.read_text().splitlines()]
     # The option is no part of a run's configuration: the folder resumes although the file has changed.
-    assert cli(*VERB, files / "leaking.parquet", "--design", "randomised", "--history", file, "--out",
-               tmp_path / "leaking", *QUICK).code == 1
+    again = cli(*VERB, files / "leaking.parquet", "--design", "randomised", "--history", file, "--out",
+                tmp_path / "leaking", *QUICK)
+    assert again.code == 1
+    assert "history.jsonl has this run already, of 20" in again.err
+    assert len(file.read_text().splitlines()) == 2
     file.write_text("no history\n")
     ended = cli(*VERB, files / "safe.parquet", "--history", file, *QUICK)
     assert ended.code == 2

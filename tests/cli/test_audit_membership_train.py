@@ -182,6 +182,17 @@ class TestTrain:
         assert (out / "seed-43" / "records.csv").read_text().startswith("target,id,part,p,q,named,")
         assert {part["name"] for part in record["parts"]} == {part["name"] for part in kept["parts"]}
 
+    def test_a_plan_trains_no_model_of_the_run(self, cli: Cli, refused: Refused, data: Path, tmp_path: Path) -> None:
+        ended = cli(*TRAINED, "--data", data, "--plan")
+        assert ended.code == 0
+        assert "With 60 members and 120 non-members a model without any leak passes" in " ".join(ended.out.split())
+        assert "a whole model" in ended.out
+        record = cli(*TRAINED, "--data", data, "--plan", "--exclude-parts", "class", "--json").record
+        assert (record["kind"], [one["part"] for one in record["parts"]]) == (
+            "plan training", ["all records", "least likely records"])
+        refused("--plan keeps nothing", *TRAINED, "--data", data, "--plan", "--out", tmp_path / "run")
+        assert not (tmp_path / "run").exists()
+
     def test_turns_users_and_models_that_are_kept(self, cli: Cli, tmp_path: Path) -> None:
         data, out = write_rows(tmp_path / "d.jsonl", 700, users=220, turns=2), tmp_path / "run"
         ended = cli(*TRAINED, "--data", data, "--engine", "inline", "--out", out, "--keep-models", "--allow-near")

@@ -210,7 +210,7 @@ def test_too_few_groups() -> None:
     labels, groups = np.arange(40) % 2, np.zeros(40, dtype=int)
     with pytest.raises(InputError, match=r"side '(a|b)' got 0 examples of class 0 and at least 1 is needed: groups"):
         split_texts(labels, groups, {"a": 10, "b": 10}, rng())
-    with pytest.raises(InputError, match="class 0 has 1 groups to plant records of and 2 are needed"):
+    with pytest.raises(InputError, match="class 0 has 1 group to plant records of and 2 are needed"):
         split_texts(labels, groups, {}, rng(), planted=4)
 
 

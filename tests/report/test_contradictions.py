@@ -58,7 +58,7 @@ def table_of(leak: str, control: str, size: int, planted: bool, tiny: bool) -> S
 # Planted records, a part of two records, what is excluded, the design.
 SETTINGS: list[tuple[bool, bool, tuple[str, ...], str]] = [
     (True, False, (), "randomised"), (False, False, (), "sealed"), (True, True, (), "randomised"),
-    (True, True, ("category", "class 1"), "randomised"), (False, False, ("decision boundary",), "convenience")]
+    (True, True, ("category", "class 1"), "randomised"), (False, False, ("least likely records",), "convenience")]
 WALK = [(*case, *setting) for case, setting in product(product(LEAKS, CONTROLS, (LARGE, SMALL)), SETTINGS)]
 
 

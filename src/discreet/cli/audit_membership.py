@@ -44,7 +44,7 @@ class Audit:
     tolerance_auc: Annotated[float, option(
         "A", "What AUC of the deciding attack is acceptable over all records.")] = 0.55
     tolerance_part: Annotated[float, option(
-        "A", "What AUC is acceptable in a part: a class, category, structure, or the decision boundary.")] = 0.65
+        "A", "What AUC is acceptable in a part: a class, category, structure, or the least likely records.")] = 0.65
     exclude_parts: Annotated[str | None, option(
         "P,P,…", "Parts that the verdict does not cover, such as 'class 0,category fraud', or 'class' for all classes; "
         "chosen before scores are read. The headline names them.")] = None
@@ -60,7 +60,8 @@ class Audit:
         "N", "Permutations of the membership labels, for p values; 0 leaves them out.")] = 999
     bootstraps: Annotated[int, option("N", "Resamples for differences of TPRs.")] = 1000
     history: Annotated[Path | None, option(
-        "F", "Append this run as a line to a history (JSON Lines), and show earlier runs on the page.")] = None
+        "F", "Keep a line of this run in a history (JSON Lines), and show all its runs on the page; the same scores "
+        "audited again with the same settings replace their line.")] = None
     seed: Seed = 42
     show_text: ShowText = False
 
@@ -85,7 +86,8 @@ class Audit:
 
     def alone(self) -> str | None:
         """The option that was given and is about a single training, if any."""
-        given = {"--embeddings": self.embeddings is not None, "--show-text": self.show_text}
+        given = {"--embeddings": self.embeddings is not None, "--history": self.history is not None,
+                 "--show-text": self.show_text}
         return next((name for name, is_given in given.items() if is_given), None)
 
     def rates(self) -> tuple[float, ...]:
@@ -144,6 +146,9 @@ class Training:
                            ] = False
     balance: Annotated[bool, flag("As many rows of every class in each set, as in the paper; else each class has its "
                                   "share of the data, as in a model that ships.")] = False
+    plan: Annotated[bool, flag("Keep and audit nothing: say which records, parts, planted records and models this run "
+                               "has, what it can decide, and, by a short timed piece of the training, the minutes.")
+                    ] = False
 
 
 @group("Models")
@@ -160,7 +165,8 @@ class Scoring:
     controls: Annotated[list[str] | None, option(
         "M", "A control model: trained on neither set, attacked the same way. May be repeated.", "--control")] = None
     selector: Annotated[str | None, option(
-        "M", "A model trained on neither set, which finds the decision boundary.")] = None
+        "M", "A model trained on neither set, which finds the least likely records, a part of the verdict, and the "
+        "decision boundary among them.")] = None
     batch: Annotated[int, option("N", "Texts that are scored together.")] = 16
     device: Annotated[str | None, option("D", "cpu, cuda, cuda:1 …; a GPU where there is one, if not given.")] = None
     max_tokens: Annotated[int | None, option(
@@ -220,7 +226,7 @@ def scores(
 
 
 def model(*, scoring: Scoring, assignment: Assignment, audit: Audit, output: PageOutput) -> None:
-    """Score a model on members and non-members, and audit the scores, which --out keeps.
+    """Score a model on members and non-members, and audit the scores. --out keeps them, too.
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
@@ -229,12 +235,11 @@ def model(*, scoring: Scoring, assignment: Assignment, audit: Audit, output: Pag
     if audit.show_text and scoring.selector is None:
         raise UsageError(NO_SELECTOR + "--selector M")
     table, texts = scoring.score(output, allow_split_groups=assignment.allow_split_groups)
-    _audit(table, scoring.members, design, audit, output, coins=coins, texts=texts, facts=scoring.provenance(table),
-           keep=True)
+    _audit(table, scoring.members, design, audit, output, coins=coins, texts=texts, facts=scoring.provenance(table))
 
 
 def train(*, training: Training, execution: Execution, audit: Audit, output: PageOutput) -> None:
-    """Split data at random, train every model that an audit needs, and audit their scores, which --out keeps.
+    """Split data at random, train every model that an audit needs, and audit their scores. --out keeps them, too.
 
     Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
@@ -250,6 +255,13 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
         mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
     # A recipe that is not there, or takes no texts, is refused before a run folder is made.
     experiment.tasks()
+    if training.plan:
+        if output.out is not None or output.report is not None:
+            raise UsageError("--plan keeps nothing; expected neither --out nor --report with it")
+        output.show({"kind": "plan training", "schema": 1, **lib.training_plan.plan_training(
+            experiment, tolerance_auc=audit.tolerance_auc, tolerance_part=audit.tolerance_part, seeds=training.seeds,
+            excluded=audit.excluded())})
+        return
     # Training is long, and goes on in its run folder where it was stopped.
     run = output.open_run()
     experiments = [replace(experiment, training_seed=audit.seed + number) for number in range(training.seeds)]
@@ -260,8 +272,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
     if len(tables) > 1:
         _audit_recipe(tables, said, texts, training.data, audit, output, run)
     else:
-        _audit(tables[0], training.data, ASSIGNED, audit, output, texts=texts, further={"training": said[0]}, run=run,
-               keep=True)
+        _audit(tables[0], training.data, ASSIGNED, audit, output, texts=texts, further={"training": said[0]}, run=run)
 
 
 def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapping[str, Any]],
@@ -288,10 +299,10 @@ def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapp
 def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Audit, output: PageOutput, *,
            coins: Coins | None = None, texts: Path | Mapping[str, str] | None = None,
            facts: Mapping[str, Any] | None = None, further: Mapping[str, Any] | None = None,
-           run: lib.runs.Run | None = None, keep: bool = False) -> None:
-    """Audit `table`, keep and show the record, and end with its exit code.
+           run: lib.runs.Run | None = None) -> None:
+    """Audit `table`, keep it and the record in the run folder, show the record, and end with its exit code.
 
-    `facts` go into the provenance, `further` into the record as it is; `keep` writes the table to the run folder.
+    `facts` go into the provenance, `further` into the record as it is.
     """
     known = provenance(source, finished=True) | dict(facts or {})
     if coins is not None:
@@ -315,10 +326,13 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
             representation=f"the vectors of {audit.embeddings.name}", permutations=audit.permutations)
     if run is not None:
         write_atomic(run.path / "records.csv", done.records_csv())
-    if run is not None and keep:
         lib.write.write_scores(table, run.path / "scores.parquet")
     if audit.history is not None:
-        record["history"] = lib.history.add_run(audit.history, record)
+        run_hash = lib.history.run_hash(table, {**audit.options(), "design": design, "texts": found})
+        record["history"], earlier = lib.history.add_run(audit.history, record, run_hash)
+        if earlier is not None:
+            output.note(f"{audit.history} has this run already, of {earlier} (the same scores and settings): its line "
+                        "is replaced")
     shown = lib.embedding.boundary_records(table, found) if audit.show_text and found is not None else ()
     output.finish_with_page(record, run, {"n": record["provenance"]["examples"], "verdict": done.verdict}, texts=shown)
     end(done.verdict)

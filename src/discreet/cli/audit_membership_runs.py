@@ -9,8 +9,9 @@ import discreet
 from discreet.cli import library as lib
 from discreet.cli.options import AllowSplitGroups, Seed, argument, numbers_of, option
 from discreet.cli.output import Output, end, provenance
+from discreet.core.errors import InputError
 
-SCORED = "a table of scores, or a run folder that holds one"
+SCORED = "a table of scores, or the folder that --out of audit membership scores, model or train wrote"
 
 
 def plan(
@@ -34,14 +35,19 @@ def plan(
 
 
 def compare(
-    old: Annotated[Path, argument("OLD", f"Scores of the old model: {SCORED}.")],
-    new: Annotated[Path, argument("NEW", "Scores of the new model on the same records, in the same way.")],
+    old: Annotated[Path, argument("OLD", f"The first: scores of the old model; {SCORED}.")],
+    new: Annotated[Path, argument("NEW", "The second: scores of the new model on the same records, in the same way.")],
     *, allow_split_groups: AllowSplitGroups = False, seed: Seed = 42, output: Output,
 ) -> None:
-    """Compare the leaks of two models on the same records: more, less, or not told apart.
+    """Compare the leaks of two models on the same records, old first: more, less, or not told apart.
 
-    Exits with 1 where the new model leaks more in some part, else with 0 where it leaks less in some part, else with 3.
+    The other order gives the same figures with the sign turned. Exits with 1 where the new model leaks more in some
+    part, else with 0 where it leaks less in some part, else with 3.
     """
+    for path in (old, new):
+        if retrainings := sorted(file.parent for file in path.glob("seed-*/scores.parquet")):
+            raise InputError(f"the folder {path} holds several retrainings; expected one of them, such as "
+                             f"{retrainings[0]}")
     tables = [discreet.load_scores(path, kind="membership", allow_split_groups=allow_split_groups).without_split_groups(
         )[0] for path in (old, new)]
     done = lib.compare.compare_membership(*tables, seed=seed, provenance=provenance(old, new, finished=True))

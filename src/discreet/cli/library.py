@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.audit.experiments import labels as label_experiments
     from discreet.audit.experiments import membership as membership_experiments
     from discreet.audit.experiments import runner
+    from discreet.audit.experiments.membership import plan as training_plan
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
     from discreet.audit.membership import attack, compare, embedding, history, parts, recipe
@@ -65,6 +66,7 @@ HOMES = {
     "corpus": "discreet.guard.density.corpus", "costs": "discreet.synth.costs",
     "datasets": "discreet.inputs.datasets", "defences": "discreet.audit.defences.frontier",
     "candidates": "discreet.audit.defences.candidates", "training_defences": "discreet.audit.defences.training",
+    "training_plan": "discreet.audit.experiments.membership.plan",
     "detect": "discreet.guard.text.direct.detect", "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
     "embedding": "discreet.audit.membership.embedding", "endpoints": "discreet.inputs.endpoints",
     "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",

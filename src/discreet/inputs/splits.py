@@ -16,6 +16,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from discreet.core.errors import InputError
+from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, IntArray
 
 SIDES = ("a", "b", "val", "cal", "eval", "neutral", "control")
@@ -205,8 +206,9 @@ def _planted_pool(wanted: IntArray, table: _Table, rng: Generator) -> tuple[IntA
         _, firsts = np.unique(units[ranked], return_index=True)
         chosen = ranked[np.sort(firsts)[:wanted[number]]]
         if chosen.size < wanted[number]:
-            raise InputError(f"class {table.called[number]} has {chosen.size:,} groups to plant records of and "
-                             f"{wanted[number]:,} are needed; plant fewer")
+            raise InputError(f"class {table.called[number]} has {counted(chosen.size, 'group')} to plant records of "
+                             f"and {wanted[number]:,} are needed; plant fewer, or see that 'group' names who belongs "
+                             "together and is not the same for all")
         spent[units[chosen]] = True
         pool.extend(chosen.tolist())
     return np.sort(np.array(pool, dtype=np.int64)), ~spent[units]

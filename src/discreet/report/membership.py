@@ -85,6 +85,11 @@ def _leads(targets: Sequence[Audited], made: page.Record, words: page.Record) ->
     found += [*one.facts["reasons"], attackers.lead(one)]
     if left_out := made.get("attacks_left_out"):
         found.append(said["some_attacks"].format(left_out=listed(left_out)))
+        # An attack that somebody asked for and that could not run is no attack that found nothing.
+        rows = one.whole(selection="global")
+        known = {row["attack"] for row in rows if row["auc"]["value"] is not None}
+        why = {row["attack"]: row["auc"]["reason"] for row in rows if row["attack"] not in known}
+        found += [said["not_run"].format(why=reason) for reason in why.values()]
     if len(targets) > 1:
         found.append(said["several"].format(n=len(targets)))
     return tuple(filter(None, found))
@@ -257,9 +262,7 @@ def controls(one: Audited, record: page.Record) -> tuple[page.Control, ...]:
     tested = [row["null_p"]["value"] for row in one.rows if not row["oracle"] and row["null_p"]["value"] is not None]
     return audits.controls_of(one.facts["control_states"], words, {
         **one.facts["controls"], "drawn": f"{drawn[0].upper()}{drawn[1:]}", "tolerance": one.tolerance,
-        "off": listed([part["shown"] for part in one.parts() if part["kind"] != "all records" and (
-            value := (part["control_auc"] or {}).get("value")) is not None
-            and abs(value - 0.5) > part["tolerance"] - 0.5] or [""]),
+        "off": listed([part["shown"] for part in one.parts()[1:] if part["control_off"]] or [""]),
         "beside": listed([part["shown"] for part in one.parts("control")] or [""]),
         "stood": "; ".join(map(_stood, planted)),
         "level": 100 * planted[0]["auc"]["level"] if planted else None, "rows": len(tested) - 1,

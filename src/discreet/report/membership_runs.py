@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 from discreet.core.numbers import counted, given, listed, number, say
 from discreet.report import summary as page
@@ -26,6 +27,21 @@ def plan_summary(record: page.Record) -> page.Summary:
         page.part("", page.Bullets("", tuple(say(one, facts) for one in words["notes"])))))
 
 
+def training_plan_summary(record: page.Record) -> page.Summary:
+    """The summary of `audit membership train --plan`."""
+    words = page.words_of("membership_runs")["training_plan"]
+    planted = "; ".join(f"{number:,} planted {times} times" for times, number in record["planted"].items())
+    facts = {**record, "planted": planted or "no planted records", "tried": listed(
+        [f"{one['rows']:,}" for one in record["pieces"]]), "spent": sum(one["seconds"] for one in record["pieces"]),
+        "took": f"about {ceil(record['minutes']):,} minutes" if record["minutes"] > 1.0 else "less than a minute",
+        "sets": ", ".join(f"{name} {n:,}" for name, n in record["sides"].items())}
+    rows = [{**one, "tolerance": given(one["tolerance"])} for one in record["parts"]]
+    return page.Summary(kind="plan training", headline=say(words["headline"], facts), sections=(
+        page.part(words["parts"], page.tabled(words["columns"], rows)),
+        page.part("", page.Bullets("", (*(say(one, facts) for one in words["notes"]),
+                                        say(words["timed"] + words["by"][record["timed"]], facts), *record["notes"])))))
+
+
 def compare_summary(record: page.Record) -> page.Summary:
     """The summary of `audit membership compare`."""
     words = page.words_of("membership_runs")["compare"]
@@ -40,10 +56,11 @@ def compare_summary(record: page.Record) -> page.Summary:
 
 
 def history(entries: Sequence[page.Record], tolerance: float) -> page.Section:
-    """The runs of a history, the latest last, as a chart: over all records, and in the part with the largest AUC."""
+    """The runs of a history as a chart: over all records, and in the part with the largest AUC."""
     words, rows = page.words_of("membership_runs")["history"], []
     for one in entries[-MOST_RUNS:]:
-        rows.append({**one, "part": "all records", "line": f"{one['at'][:10]}, {one['model']}",
+        when = "this run" if one.get("this") else one["at"][:10]
+        rows.append({**one, "part": "all records", "line": f"{when}, {one['model']}",
                      "note": f"{one['verdict']}, {number(one['auc']['value'])}"})
         worst = one.get("worst_part")
         if worst is not None and worst["value"] is not None:

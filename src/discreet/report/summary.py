@@ -31,6 +31,7 @@ KINDS: Mapping[str, str] = {
     "compare membership": "membership_runs:compare_summary", "defend-frontier": "frontier:summary",
     "defend-training": "training_defences:summary",
     "plan labels": "labels:plan_summary", "plan membership": "membership_runs:plan_summary",
+    "plan training": "membership_runs:training_plan_summary",
     "check-table": "commands:table_summary", "certificate": "commands:certificate_summary",
     "seal": "commands:seal_summary", "guard evaluate": "commands:evaluation_summary",
     "guard calibrate": "commands:calibration_summary", "guard calibrate reviews": "reviewing:reviews_summary",

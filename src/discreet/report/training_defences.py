@@ -10,8 +10,9 @@ from discreet.report import training
 def summary(record: page.Record) -> page.Summary:
     """The summary of what `defend training` saves: `DefenceComparison.to_json()` with `training` and `provenance`."""
     words, base = page.words_of("training_defences"), record["undefended"]
-    rows = [{**one, "effect": words["effects"][one["effect"]]} for one in record["defences"]]
-    first = {**base, "effect": ""}
+    rows = [{**one, "effect": words["effects"][one["effect"]], "more": listed(
+        [part["name"] for part in one["parts"] if part["worse"]] or ["–"])} for one in record["defences"]]
+    first = {**base, "effect": "", "more": ""}
     facts = {**record, "seeds": counted(record["seeds"], "retraining"), "n": counted(len(rows), "defence")}
     return page.Summary(
         kind="defend training", verdict=record["verdict"], headline=_headline(record, words),
@@ -19,6 +20,8 @@ def summary(record: page.Record) -> page.Summary:
         sections=(
             page.part(words["leak"], page.tabled(words["leak_columns"], [first, *rows],
                                                  note=say(words["leak_note"], facts), open=True)),
+            page.part(words["parts"], page.tabled(words["part_columns"], [first, *rows], note=words["parts_note"],
+                                                  open=True)),
             page.part(words["task"], page.tabled(words["task_columns"], [first, *rows],
                                                  note=say(words["task_note"], facts), open=True)),
             page.part("", page.Bullets("", tuple(words["notes"]))),
@@ -43,7 +46,9 @@ def _headline(record: page.Record, words: page.Record) -> str:
 def _leads(record: page.Record, words: page.Record) -> tuple[str, ...]:
     by_name = {one["name"]: one for one in record["defences"]}
     found = [*record["reasons"], say(words["leads"]["undefended"], record)]
-    found += [say(words["leads"]["named"], by_name[name]) for name in record["cheapest"]]
+    for one in (by_name[name] for name in record["cheapest"]):
+        in_part = "" if one["worst"] is None else say(words["leads"]["in_part"], one)
+        found.append(say(words["leads"]["named"], {**one, "in_part": in_part}))
     found += [f"{name}: {one['guarantee']['sentence']}" for name, one in by_name.items()
               if one["guarantee"] is not None and not one["guarantee"]["broken"]]
     if record["next_name"] is not None:

@@ -15,7 +15,7 @@ from discreet.audit.defences.training import DefenceComparison, DefenceFinding, 
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.errors import InputError
 from discreet.stats import auroc, delong_test, holm
-from discreet.stats.retraining import retrained_mean
+from discreet.stats.retraining import RetrainedMean, retrained_mean
 
 WORLD = drawn(World(members=500, others=0, clean=700, selector=0, paired=0, planted={1: 60, 4: 60}, planted_leak=0.0))
 N = len(WORLD.examples)
@@ -23,14 +23,17 @@ SIGN = np.where(WORLD.examples.label == 1, 1.0, -1.0)
 SEEDS = 3
 
 
-def retrained(leak: float, *, noise: float = 0.0, repeated: float = 0.0, control: float = 0.0) -> list[ScoreTable]:
-    """Retrainings that leak so much on members, more on repeated ones, and that answer with so much noise."""
+def retrained(leak: float, *, noise: float = 0.0, repeated: float = 0.0, control: float = 0.0,
+              rest: float | None = None) -> list[ScoreTable]:
+    """Retrainings that leak so much on members (those of class 0 `rest`, if given), more on repeated ones, and that
+    answer with so much noise."""
     inside = WORLD.member[0] == 1
+    leaks = np.where((WORLD.examples.label == 0) & (rest is not None), rest or 0.0, leak)
     found = []
     for seed in range(SEEDS):
         rng, logits = np.random.default_rng(seed), WORLD.logits.copy()
         own = np.random.default_rng((seed, int(100 * noise))).normal(size=N)
-        moved = SIGN * (0.2 * rng.normal(size=N) + leak * inside + repeated * (inside & (WORLD.examples.planted > 1))
+        moved = SIGN * (0.2 * rng.normal(size=N) + leaks * inside + repeated * (inside & (WORLD.examples.planted > 1))
                         + noise * own)
         at = next(row for row, model in enumerate(WORLD.models) if model.role == "control")
         for row, shift in ((0, moved), (at, SIGN * control * inside)):
@@ -99,15 +102,26 @@ def ratio(table: ScoreTable) -> np.ndarray:
 def test_the_change_is_the_mean_of_paired_delong_tests(found: dict[str, DefenceFinding]) -> None:
     plain = WORLD.examples.planted == 0
     truth = WORLD.member[0][plain] == 1
-    changes, raw = {}, {}
-    for name, tables in DEFENDED.items():
-        tests = [delong_test(ratio(new)[plain], ratio(old)[plain], truth)
+
+    def change_in(tables: list[ScoreTable], rows: np.ndarray) -> tuple[RetrainedMean, float]:
+        tests = [delong_test(ratio(new)[rows], ratio(old)[rows], WORLD.member[0][rows] == 1)
                  for old, new in zip(UNDEFENDED, tables, strict=True)]
         mean = retrained_mean([one.difference for one in tests],
                               [(one.high - one.low) / 2 / 1.959964 for one in tests])
-        changes[name] = mean
-        below = mean.p_above(0.0)
-        raw[name] = 2.0 * min(below, 1.0 - below)
+        return mean, 2.0 * min(mean.p_above(0.0), 1.0 - mean.p_above(0.0))
+
+    categories = sure(WORLD.examples.categories)
+    parts = {f"class {label}": plain & (WORLD.examples.label == label) for label in (0, 1)} | {
+        f"category {name}": plain & np.array([name in one for one in categories])
+        for name in sorted(frozenset().union(*categories))}
+    changes, raw = {}, {}
+    for name, tables in DEFENDED.items():
+        changes[name] = change_in(tables, plain)[0]
+        # Undefended models are above their tolerance in all parts: all must fall.
+        tests = [change_in(tables, rows) for rows in (plain, *parts.values())]
+        raw[name] = max(p if mean.value < 0.0 else 1.0 for mean, p in tests)
+        assert {one.name: one.leak_change.value for one in found[name].parts} == pytest.approx(
+            {part: mean.value for part, (mean, _) in zip(parts, tests[1:], strict=True)})
     adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
     for name, one in found.items():
         assert one.leak_change.value == pytest.approx(changes[name].value)
@@ -151,6 +165,23 @@ def test_nothing_helps_where_nothing_leaks_or_the_controls_fall_too() -> None:
     moved = compare_defences(retrained(1.2, control=0.9), {"free": retrained(0.3)})
     assert moved.defences[0].effect == "control"
     assert moved.cheapest == ()
+
+
+def test_a_defence_must_help_in_each_part_that_leaks_and_harm_none() -> None:
+    undefended = retrained(1.2, rest=0.0)
+    done = compare_defences(undefended, {"there": retrained(0.2, rest=0.0), "elsewhere": retrained(1.2, rest=-1.2),
+                                         "moved": retrained(0.0, rest=1.2)})
+    there, elsewhere, moved = done.defences
+    assert (there.effect, elsewhere.effect, moved.effect) == ("helps", "partly", "worse")
+    # The worst part has its figure, of the undefended recipe too.
+    assert sure(done.undefended.worst).name == "class 1"
+    assert not sure(done.undefended.worst).leak_change.resolved
+    assert sure(elsewhere.worst).name == "class 1"
+    assert sure(elsewhere.worst).leak.value == max(sure(one.leak.value) for one in elsewhere.parts)
+    assert sure(moved.worst).name == "class 0"
+    assert next(one.name for one in moved.parts if one.worse) == "class 0"
+    assert elsewhere.to_json()["worst"]["name"] == "class 1"
+    assert done.cheapest == ("there",)
 
 
 def test_other_records_or_one_seed_are_refused() -> None:

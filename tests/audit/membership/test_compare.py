@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.audit.membership.scenes import drawn
+from tests.audit.membership.scenes import drawn, sure
 
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.compare import compare_membership
@@ -32,13 +32,38 @@ def retrained(table: ScoreTable, leak: float = 0.0, seed: int = 1, where: int | 
 def test_more_less_and_not_told_apart() -> None:
     old = drawn(SIZES)
     new = retrained(old, 1.0)
-    for pair, verdict, direction in ((( old, new), "fail", "more"), ((new, old), "pass", "less"),
-                                     ((old, retrained(old)), "inconclusive", "unclear"),
-                                     ((old, old), "inconclusive", "unclear")):
+    for pair, verdict, direction, code in (
+            ((old, new), "fail", "more", "more"), ((new, old), "pass", "less", "less"),
+            ((old, retrained(old)), "inconclusive", "unclear", "unclear"),
+            ((old, old), "inconclusive", "unclear", "same")):
         found = compare_membership(*pair)
         assert found.verdict == verdict
         assert found.parts[0].direction == direction
-        assert found.to_json()["reason_codes"][0] == {"fail": "more", "pass": "less"}.get(verdict, "unclear")
+        assert found.to_json()["reason_codes"][0] == code
+
+
+def test_the_other_order_turns_the_sign_and_nothing_else() -> None:
+    old = drawn(replace(SIZES, group_size=2))
+    place, categories = np.arange(len(old.examples)), list(sure(old.examples.categories))
+    moved = tuple(frozenset({"abuse"}) if row % 7 == 0 else one for row, one in enumerate(categories))
+    selector = next(row for row, model in enumerate(old.models) if model.role == "selection")
+    new = retrained(retrained(old, 0.6), row=selector, seed=5)
+    new = replace(new, examples=replace(new.examples, categories=moved, group=None, columns={
+        "structure": np.where(place % 2 == 0, "post", "reply").astype(object)}),
+        models=tuple(replace(one, name=f"z-{one.name}") for one in new.models)).take(place[::-1][:-9])
+    there, back = compare_membership(old, new), compare_membership(new, old)
+    turned = {"more": "less", "less": "more"}
+    assert {one.name for one in there.parts} >= {"structure post", "category abuse", "least likely records"}
+    for one, other in zip(there.parts, back.parts, strict=True):
+        assert (one.name, one.n_members, one.n_nonmembers) == (other.name, other.n_members, other.n_nonmembers)
+        assert (one.old, one.new) == (other.new, other.old)
+        assert one.difference.value == pytest.approx(-sure(other.difference.value))
+        assert one.p.value == pytest.approx(other.p.value)
+        assert one.direction == turned.get(other.direction, other.direction)
+    assert "more" in {one.direction for one in there.parts}
+    apart = replace(new, examples=replace(new.examples, group=np.arange(len(new.examples))))
+    with pytest.raises(InputError, match="group the same records differently"):
+        compare_membership(old, apart)
 
 
 def test_each_part_is_delongs_test_and_holm() -> None:
@@ -97,11 +122,14 @@ def test_control_models_that_differ_alike_decide_nothing() -> None:
     assert "control models differ" in found.reasons[0]
 
 
-def test_a_model_that_did_not_leak_cannot_leak_less() -> None:
+def test_of_two_models_that_do_not_leak_none_leaks_more() -> None:
     old = drawn(SIZES)
-    found = compare_membership(old, retrained(old, -1.0))
-    assert found.verdict == "inconclusive"
-    assert found.parts[0].direction == "unclear"
+    new = retrained(old, -1.0)
+    for pair in ((old, new), (new, old)):
+        found = compare_membership(*pair)
+        assert found.verdict == "inconclusive"
+        assert found.parts[0].direction == "unclear"
+        assert sure(found.parts[0].p.value) < 0.05
 
 
 def test_records_are_matched_by_name_label_and_membership() -> None:

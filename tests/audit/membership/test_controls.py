@@ -189,6 +189,14 @@ def texts_of(table: ScoreTable, rng: np.random.Generator, mark: str = "") -> dic
             for row, one in enumerate(table.examples.id)}
 
 
+def test_a_category_of_one_record_tells_nobody_apart() -> None:
+    """Whoever is judged has a category that no record of the training folds has."""
+    table = drawn(World(members=150, others=0, clean=150, selector=0, paired=0))
+    own = tuple(frozenset({f"c{row:04}"}) for row in range(len(table.examples)))
+    examples = replace(table.examples, categories=own, label=np.zeros_like(table.examples.label))
+    assert ends(blind(replace(table, examples=examples)))[1] == 0.5
+
+
 def test_the_blind_baseline_sees_a_word_that_only_members_have() -> None:
     table = drawn(BLIND)
     found = blind(table, texts_of(table, np.random.default_rng(1), " marked"))

@@ -191,7 +191,8 @@ def test_groups() -> None:
     ({"references": -1}, UsageError, "references is -1"),
     ({"control_data": OUT}, UsageError, "control_data trains the control model, and no control"),
     ({"control": FOREST}, InputError, "control 'control' has the same scores as target 'target'"),
-    ({"classes": ["one"]}, UsageError, "classes has 1 names, and the model 2 classes"),
+    ({"classes": ["one"]}, UsageError, "classes has 1 name, and the model 2 classes"),
+    ({"classes": ["one", "one"]}, UsageError, "classes has 2 names, some of them twice, and the model 2 classes"),
     ({"exclude_parts": ["class spam"]}, UsageError,
      "'class spam' is no part that can be excluded: expected some of class calm, class toxic"),
     ({"tolerance_aucs": 0.6}, UsageError, "no option 'tolerance_aucs'; did you mean 'tolerance_auc'"),
@@ -219,7 +220,7 @@ def test_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_labels_that_the_model_does_not_know() -> None:
-    with pytest.raises(InputError, match="'label' is outside the classes of the model for 1,200 of 1,200 texts"):
+    with pytest.raises(InputError, match="'label' is outside the classes of the model for 1,200 of 1,200 records"):
         discreet.audit_model(FOREST, (IN[0], np.repeat("x", 500)), (OUT[0], np.repeat("x", 700)))
     with pytest.raises(InputError, match="every input is in another set too"):
         discreet.audit_model(FOREST, IN, IN)

@@ -90,7 +90,7 @@ def test_a_leak_in_a_rare_class_does_not_show_over_all_records_and_fails() -> No
 def test_parts_are_named_by_what_the_table_has_and_whole_ones_are_not_repeated() -> None:
     names = [one.name for one in found_in(World())]
     assert names == ["all records", "class 0", "class 1", "category abuse", "category fraud", "category weapons",
-                     "decision boundary"]
+                     "least likely records"]
     table = drawn(World(selector=0))
     same = replace(table, examples=replace(
         table.examples, label=np.zeros(len(table.examples), dtype=np.int64), categories=None,
@@ -106,7 +106,7 @@ def test_an_excluded_part_has_no_figure_and_is_named() -> None:
     assert audit.verdict != "fail"
     assert "does not cover: class 1." in " ".join(audit.decisive.judgement.reasons)
     assert [one.state for one in audited(table, exclude_parts=["class"]).decisive.parts][1:3] == ["excluded"] * 2
-    for wrong in ("class 7", "all records", "structure", "decision boundary"):
+    for wrong in ("class 7", "all records", "structure", "least likely records"):
         with pytest.raises(UsageError, match="is no part that can be excluded: expected some of class 0, class 1"):
             check_excluded(table, [wrong])
     with pytest.raises(UsageError, match=r"expected a list of names, such as \['class 1'\]"):

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from scipy import stats
 from tests.audit.membership.scenes import drawn, sure
@@ -42,6 +43,19 @@ def test_a_recipe_without_a_leak_passes(harmless: dict[int, discreet.MembershipA
     assert found.verdict == "pass"
     assert {one.state for one in found.parts} == {"within"}
     assert found.judgement.reason_codes == ("within", "about", "own")
+
+
+def test_one_model_is_never_counted_twice(harmless: dict[int, discreet.MembershipAudit]) -> None:
+    """Its target is the same; that the references were trained anew makes it no other."""
+    table = drawn(WORLD, 0)
+    logits = table.logits.copy()
+    others = [place for place, model in enumerate(table.models) if model.role != "target"]
+    logits[others] += np.random.default_rng(0).normal(size=logits[others].shape)
+    again = discreet.audit_membership(replace(table, logits=logits), design="randomised", permutations=0, bootstraps=1,
+                                      attacks=["loss"])
+    for copy in (again, harmless[0]):
+        with pytest.raises(InputError, match="the retrainings 0 and 9 have the same scores of target-0 for"):
+            audit_recipe({**harmless, 9: copy})
 
 
 def test_a_recipe_that_leaks_fails(leaking: dict[int, discreet.MembershipAudit]) -> None:

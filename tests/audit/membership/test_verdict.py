@@ -142,7 +142,7 @@ def test_a_leak_in_a_part_fails_and_is_named_first() -> None:
 
 def test_a_part_that_is_not_decided_takes_a_pass_away_and_says_what_it_lacks() -> None:
     lacking = part(auc(0.6, 0.08), state="unclear", lacks_members=12, lacks_nonmembers=0)
-    found = judge(inputs(auc(0.51), parts=[lacking, part(QUIET, "decision boundary")]))
+    found = judge(inputs(auc(0.51), parts=[lacking, part(QUIET, "least likely records")]))
     assert (found.verdict, found.reason_codes[0]) == ("inconclusive", "unclear_parts")
     assert "in 1 of 2 parts: class 1 (AUC .600, at most .680, tolerance .65; 60 members" in found.reasons[0]
     assert "about 12 more members would decide" in found.reasons[0]
@@ -157,10 +157,10 @@ def test_a_part_next_to_its_control_model_neither_passes_nor_fails() -> None:
 
 
 def test_a_pass_covers_every_part_and_says_which_is_nearest() -> None:
-    found = judge(inputs(auc(0.51), parts=[part(auc(0.55)), part(auc(0.6, 0.03), "decision boundary")]))
+    found = judge(inputs(auc(0.51), parts=[part(auc(0.55)), part(auc(0.6, 0.03), "least likely records")]))
     assert (found.verdict, found.reason_codes[:2]) == ("pass", ("finding", "parts_within"))
     assert "In each of 2 parts" in found.reasons[1]
-    assert "the nearest is decision boundary, at most .630" in found.reasons[1]
+    assert "the nearest is least likely records, at most .630" in found.reasons[1]
     found = judge(inputs(auc(0.51), parts=[part(NOTHING, state="excluded")]))
     assert (found.verdict, "excluded" in found.reason_codes) == ("pass", True)
 
@@ -272,6 +272,8 @@ WIDE = auc(0.5, 0.06)
     (inputs(auc(0.51), primary=row(auc(0.51), NOTHING)), "control", "lacking", ("no_control",)),
     (inputs(auc(0.7), primary=None, bound=NOTHING), "control", "lacking", ("no_control",)),
     (inputs(auc(0.51), parts=[part(auc(0.8), state="control")]), "control", "unshown", ("beside_control",)),
+    (inputs(auc(0.51), parts=[part(auc(0.51), control=auc(0.7))]), "control", "unshown", ("near", "off_in_parts")),
+    (inputs(auc(0.51), parts=[part(auc(0.51), control=auc(0.3))]), "control", "unshown", ("near", "off_in_parts")),
     # A verdict has judged its control already: it is too few records only where there is none.
     (inputs(WIDE, WIDE), "control", "unshown", ("near", "few")),
     (inputs(auc(0.9), WIDE), "control", "holds", ("near",)),

@@ -11,12 +11,13 @@ import numpy as np
 
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.retrained import Means, means_of
-from discreet.audit.core.verdict import ALPHA, Word
+from discreet.audit.core.verdict import ALPHA
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import PRIMARY, audit_membership, primary_scores
-from discreet.audit.membership.evaluation_sets import EvaluationSets, evaluation_sets
+from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.guarantee import Guarantee, guarantee_of
-from discreet.audit.membership.recipe import audit_recipe
+from discreet.audit.membership.parts import CoveredPart, covered_parts
+from discreet.audit.membership.recipe import RecipeAudit, audit_recipe
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_row, judged_row
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import ASSIGNED
@@ -27,12 +28,14 @@ from discreet.core.types import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """One target of one retraining: the scores of the primary endpoint, and its answers to the others' records."""
+    """One target of one retraining: the scores of the primary endpoint, the parts of the records that a verdict covers,
+    all records first, and its answers to the others' records."""
 
     table: ScoreTable
     sets: EvaluationSets
     scores: Scores
     units: Units
+    parts: Sequence[CoveredPart]
 
     @classmethod
     def of(cls, table: ScoreTable, target: int, seed: int) -> Target:
@@ -43,7 +46,9 @@ class Target:
         if scores is None:
             raise InputError("neither a reference ratio nor a loss can be computed; expected scores that an audit can "
                              "judge")
-        return cls(table, sets, scores, Units.of(table))
+        selector = Selector.of(table, sets, np.random.default_rng((seed, target, 5)))
+        parts = covered_parts(judged_row(table, sets, scores, "clean"), table, selector)
+        return cls(table, sets, scores, Units.of(table), parts)
 
     def row(self, *, repeated: bool) -> JudgedRow:
         """All records, or those that stood several times in training against those that would have."""
@@ -127,19 +132,29 @@ class Retrainings:
             return None
         return max(known, key=lambda one: (0.0 if one.lower.value is None else one.lower.value) - one.epsilon)
 
-    def audited(self) -> tuple[Word, Estimate]:
-        """The verdict on the recipe, and the highest lower bound on ε."""
+    @cached_property
+    def audited(self) -> tuple[RecipeAudit, Estimate]:
+        """The audit of the recipe, and the highest lower bound on ε."""
         audits = {place: audit_membership(table, design=ASSIGNED, permutations=0, bootstraps=1, seed=self.seed,
                                           attacks=("loss",)) for place, table in enumerate(self.tables)}
         bounds = [bound for audit in audits.values() for one in audit.targets
                   if (bound := one.controls["epsilon_lower"]).value is not None]
         highest = max(bounds, key=lambda one: one.value or 0.0, default=Estimate.unresolved("no bound could be made"))
-        return audit_recipe(audits).verdict, highest
+        return audit_recipe(audits), highest
+
+    @property
+    def part_names(self) -> list[str]:
+        """The parts of the records, all records first."""
+        return [part.name for part in self.targets[0][0].parts]
 
 
-def changed(old: Target, new: Target, *, repeated: bool, control: bool) -> Row:
-    """The figures of the new model with the old one in the place of its control model."""
-    judged = new.row(repeated=repeated)
+def changed(old: Target, new: Target, part: str | None, *, control: bool) -> Row:
+    """The figures of the new model with the old one in the place of its control model, in a part of the records of the
+    old one; where `part` is None on those that stood several times in training."""
+    judged = new.row(repeated=part is None)
+    if part is not None:
+        rows = next((one.judged.rows for one in old.parts if one.name == part), judged.rows[:0])
+        judged = replace(judged, rows=rows[np.isin(rows, judged.rows)])
     before, after = ((one.scores.control if control else one.scores.target) for one in (old, new))
     if before is None or after is None:
         return estimate_row(replace(judged, reason="there is no control model"), new.units)

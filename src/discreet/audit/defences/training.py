@@ -5,14 +5,15 @@ trained itself: the attacker knows it. A figure of one retraining is the mean ov
 over retrainings has both seeds and records as sources of error (`discreet.audit.core.retrained`). p values are
 two-sided and corrected by Holm over the defences.
 
-A defence *helps* where the AUC over all records falls by more than chance explains, the undefended models leak, and the
-control models do not fall in the same way. It is *broken* where an audit shows a larger ε than its training with
+A defence *helps* where the AUC falls by more than chance explains in each part of the records in which the undefended
+recipe is above its tolerance (over all records where it is above in none, and leaks), the control models do not fall in
+the same way, and no part leaks more. It is *broken* where an audit shows a larger ε than its training with
 differential privacy guarantees. Among those that help, the two whose task AUC falls least are named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -22,6 +23,7 @@ from discreet.audit.core.verdict import ALPHA, Part, Word
 from discreet.audit.defences.quality import auc_changes, balanced_change, task_aucs
 from discreet.audit.defences.retrainings import Retrainings, Target, changed
 from discreet.audit.membership.guarantee import Guarantee
+from discreet.audit.membership.parts import WHOLE
 from discreet.audit.membership.rows import Row
 from discreet.audit.membership.utility import utility_of
 from discreet.audit.scores.table import ScoreTable
@@ -29,10 +31,21 @@ from discreet.core.errors import InputError
 from discreet.core.records import Estimate
 from discreet.stats import holm
 
-Effect = Literal["helps", "worse", "unclear", "control", "no leak", "broken"]
+Effect = Literal["helps", "worse", "partly", "unclear", "control", "no leak", "broken"]
 UNDEFENDED = "no defence"
 MOST_NAMED = 2
 FEWEST_SEEDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class DefencePart(Part):
+    """The AUC of the attack in one part of the records, its change (defended less undefended), and whether that is
+    above 0 with p below .05 after Holm over all parts of all defences."""
+
+    name: str
+    leak: Estimate
+    leak_change: Estimate
+    worse: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +55,19 @@ class DefenceFinding(Part):
     Attributes
     ----------
     effect : str
-        "helps", "worse" (leaks more), "unclear", "control" (the control models fall alike), "no leak" (undefended
-        models do not leak, so that nothing can help), "broken" (an audit shows more than `guarantee` allows).
+        "helps", "worse" (leaks more in some part), "partly" (leaks less over all records, which is not shown in each
+        part in which the undefended recipe is above its tolerance), "unclear", "control" (the control models fall
+        alike), "no leak" (undefended models do not leak, so that nothing can help), "broken" (an audit shows more than
+        `guarantee` allows).
     leak, repeated : Estimate
         AUC of the attack over all records, and in records that stood several times in training.
     leak_change, repeated_change, control_change : Estimate
         Defended less undefended on the same records, in [-1, 1]; the last of the control models.
     p, auc_p : Estimate
-        Of `leak_change`, and of `auc_change`; value only.
+        Of the change of the leak, the largest over the parts in which the undefended recipe is above its tolerance; of
+        `auc_change`; value only.
+    parts : tuple of DefencePart
+        The parts besides all records; `worst` is the one with the largest AUC, None without any figure.
     auc, balanced : Estimate
         Of the task on records that no model was trained on: AUC of a class against the rest, mean over classes (of two
         classes that of class 1), and accuracy, mean over classes.
@@ -62,6 +80,8 @@ class DefenceFinding(Part):
     guarantee : Guarantee or None
         Of training with differential privacy.
     """
+
+    derived: ClassVar[tuple[str, ...]] = ("worst",)
 
     name: str
     effect: Effect
@@ -79,6 +99,13 @@ class DefenceFinding(Part):
     verdict: Word
     epsilon_lower: Estimate
     guarantee: Guarantee | None
+    parts: tuple[DefencePart, ...]
+
+    @property
+    def worst(self) -> DefencePart | None:
+        """The part with the largest AUC."""
+        return max((one for one in self.parts if one.leak.value is not None), default=None,
+                   key=lambda one: one.leak.value or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +152,17 @@ def compare_defences(undefended: Sequence[ScoreTable], defended: Mapping[str, Se
     for one in others:
         one.check(base)
     pairs = [_Pair(base, one) for one in others]
-    leaks = (two_sided_p(base.leak, 0.5) or 1.0) < ALPHA and base.leak is not None and base.leak[0].value > 0.5
-    p, auc_p = (_holm([two_sided_p(getattr(one, name)) for one in pairs]) for name in ("leak", "auc"))
-    found = tuple(one.finding(_effect(one, own, leaks), own, of_auc)
-                  for one, own, of_auc in zip(pairs, p, auc_p, strict=True))
+    above = [one.name for one in base.audited[0].parts if one.state == "exceeds"]
+    leaks = bool(above) or (
+        (two_sided_p(base.leak, 0.5) or 1.0) < ALPHA and base.leak is not None and base.leak[0].value > 0.5)
+    worse = _worse(pairs, base.part_names)
+    whole, p, auc_p = map(_holm, (
+        [two_sided_p(one.leak[WHOLE]) for one in pairs], [one.falls(above or [WHOLE]) for one in pairs],
+        [two_sided_p(one.auc) for one in pairs]))
+    found = []
+    for place, pair in enumerate(pairs):
+        effect = _effect(pair, p[place], whole[place], above or [WHOLE], leaks=leaks, worse=bool(worse[place]))
+        found.append(pair.finding(effect, p[place], auc_p[place], worse[place]))
     helping = sorted((one for one in found if one.effect == "helps" and one.auc_change.value is not None),
                      key=lambda one: -(one.auc_change.value or 0.0))
     named, rest = helping[:MOST_NAMED], helping[MOST_NAMED:]
@@ -137,7 +171,7 @@ def compare_defences(undefended: Sequence[ScoreTable], defended: Mapping[str, Se
         trained = {one.name: one for one in others}
         beyond = _Pair(trained[named[-1].name], trained[rest[0].name]).estimate("auc")
     return DefenceComparison(
-        base.attack, len(undefended), base.records, _undefended(base), found,
+        base.attack, len(undefended), base.records, _undefended(base), tuple(found),
         tuple(one.name for one in named), rest[0].name if rest else None, beyond)
 
 
@@ -145,24 +179,39 @@ def _undefended(base: Retrainings) -> DefenceFinding:
     """The figures of the undefended recipe, with which nothing is compared."""
     nothing = Estimate.unresolved("the others are compared with this one", unit="retraining")
     broken = base.guarantee is not None and base.guarantee.broken
-    own = _Pair(base, base).finding("broken" if broken else "unclear", None, None)
+    own = _Pair(base, base).finding("broken" if broken else "unclear", None, None, set())
     return replace(
-        own, leak_change=nothing, p=nothing, control_change=nothing, repeated_change=nothing, auc_change=nothing,
+        own, parts=tuple(replace(one, leak_change=nothing) for one in own.parts), leak_change=nothing, p=nothing,
+        control_change=nothing, repeated_change=nothing, auc_change=nothing,
         auc_p=nothing, balanced_change=nothing)
 
 
-def _effect(pair: _Pair, p: float | None, leaks: bool) -> Effect:
-    change, guarantee = pair.leak, pair.new.guarantee
+def _worse(pairs: Sequence[_Pair], parts: Sequence[str]) -> list[set[str]]:
+    """Of each defence the parts in which it leaks more, Holm over all parts of all defences."""
+    tests = [(place, name, pair.leak[name]) for place, pair in enumerate(pairs) for name in parts]
+    found = [set[str]() for _ in pairs]
+    for (place, name, change), p in zip(tests, _holm([two_sided_p(change) for *_, change in tests]), strict=True):
+        if p is not None and p < ALPHA and change is not None and change[0].value > 0.0:
+            found[place].add(name)
+    return found
+
+
+def _effect(pair: _Pair, p: float | None, whole: float | None, parts: Sequence[str], *, leaks: bool, worse: bool
+            ) -> Effect:
+    """What a defence does where undefended models are above their tolerance, `parts`, by `p`, and over all records, by
+    the p value `whole`."""
+    guarantee = pair.new.guarantee
     if guarantee is not None and guarantee.broken:
         return "broken"
-    if p is None or change is None or p >= ALPHA:
-        return "unclear" if leaks else "no leak"
-    if change[0].value > 0.0:
+    if worse:
         return "worse"
     if not leaks:
         return "no leak"
-    control = pair.estimate("control")
-    return "control" if control.high is not None and control.high < 0.0 else "helps"
+    if p is None or p >= ALPHA:
+        fell = whole is not None and whole < ALPHA and (pair.estimate("leak").value or 0.0) < 0.0
+        return "partly" if fell else "unclear"
+    controls = [estimate_of(pair.control[name], len(pair.new.tables), (-1.0, 1.0)) for name in parts]
+    return "control" if any(one.high is not None and one.high < 0.0 for one in controls) else "helps"
 
 
 def _holm(raw: Sequence[float | None]) -> list[float | None]:
@@ -182,18 +231,27 @@ class _Pair:
         for before, after in zip(self.old.targets, self.new.targets, strict=True):
             yield list(zip(before, after, strict=True))
 
-    def _rows(self, *, repeated: bool, control: bool = False) -> list[list[Row]]:
-        return [[changed(one, other, repeated=repeated, control=control) for one, other in of_seed]
-                for of_seed in self._targets()]
+    def _rows(self, part: str | None, *, control: bool = False) -> list[list[Row]]:
+        return [[changed(one, other, part, control=control) for one, other in of_seed] for of_seed in self._targets()]
 
     @cached_property
-    def _all(self) -> list[list[Row]]:
-        return self._rows(repeated=False)
+    def _parts(self) -> dict[str, list[list[Row]]]:
+        return {name: self._rows(name) for name in self.old.part_names}
 
     @cached_property
-    def leak(self) -> Means:
-        """Defended less undefended AUC of the attack."""
-        return means_of([[row.difference["auc"] for row in of_seed] for of_seed in self._all])
+    def leak(self) -> dict[str, Means]:
+        """Defended less undefended AUC of the attack in each part."""
+        return {name: _changes(rows) for name, rows in self._parts.items()}
+
+    def falls(self, parts: Sequence[str]) -> float | None:
+        """The largest p value of `parts`, which all must fall: 1 where one does not, None where one has no figure."""
+        found = []
+        for change in (self.leak[name] for name in parts):
+            p = two_sided_p(change)
+            if p is None or change is None:
+                return None
+            found.append(p if change[0].value < 0.0 else 1.0)
+        return max(found)
 
     @cached_property
     def auc(self) -> Means:
@@ -201,26 +259,26 @@ class _Pair:
         return means_of([[one for pair in of_seed for one in auc_changes(*pair)] for of_seed in self._targets()])
 
     @cached_property
-    def control(self) -> Means:
-        """The change of the control models."""
-        rows = self._rows(repeated=False, control=True)
-        return means_of([[row.difference["auc"] for row in of_seed] for of_seed in rows])
+    def control(self) -> dict[str, Means]:
+        """The change of the control models in each part."""
+        return {name: _changes(self._rows(name, control=True)) for name in self.old.part_names}
 
     def estimate(self, name: str) -> Estimate:
-        """The mean `leak`, `auc` or `control` with its interval."""
-        return estimate_of(getattr(self, name), len(self.new.tables), (-1.0, 1.0))
+        """The mean `leak`, `auc` or `control` over all records with its interval."""
+        found = self.auc if name == "auc" else getattr(self, name)[WHOLE]
+        return estimate_of(found, len(self.new.tables), (-1.0, 1.0))
 
-    def finding(self, effect: Effect, p: float | None, auc_p: float | None) -> DefenceFinding:
+    def finding(self, effect: Effect, p: float | None, auc_p: float | None, worse: Set[str]) -> DefenceFinding:
         """All figures."""
-        n, repeated = len(self.new.tables), self._rows(repeated=True)
+        n, repeated = len(self.new.tables), self._rows(None)
         pairs = list(self._targets())
-        verdict, epsilon = self.new.audited()
+        audit, epsilon = self.new.audited
 
         def mean(estimates: Sequence[Sequence[Estimate]], least: float = 0.0) -> Estimate:
             return estimate_of(means_of(estimates), n, (least, 1.0))
 
         return DefenceFinding(
-            self.new.name, effect, mean([[row.auc for row in of_seed] for of_seed in self._all]),
+            self.new.name, effect, mean([[row.auc for row in of_seed] for of_seed in self._parts[WHOLE]]),
             self.estimate("leak"), _p(p), self.estimate("control"),
             mean([[row.auc for row in of_seed] for of_seed in repeated]),
             mean([[row.difference["auc"] for row in of_seed] for of_seed in repeated], -1.0),
@@ -229,7 +287,14 @@ class _Pair:
                               for of_seed in pairs]),
             mean([[balanced_change(old.right(), new.right(), new.table.examples.label[new.tested],
                                  new.units.at(new.tested)) for old, new in of_seed] for of_seed in pairs], -1.0),
-            verdict, epsilon, self.new.guarantee)
+            audit.verdict, epsilon, self.new.guarantee, tuple(
+                DefencePart(name, mean([[row.auc for row in of_seed] for of_seed in rows]),
+                            estimate_of(self.leak[name], n, (-1.0, 1.0)), name in worse)
+                for name, rows in self._parts.items() if name != WHOLE))
+
+
+def _changes(rows: Sequence[Sequence[Row]]) -> Means:
+    return means_of([[row.difference["auc"] for row in of_seed] for of_seed in rows])
 
 
 def _p(value: float | None) -> Estimate:

@@ -175,7 +175,8 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     tolerance_auc : float in (0.5, 1)
         What AUC of the primary endpoint is acceptable over all records.
     tolerance_part : float in (0.5, 1)
-        What AUC is acceptable in a part: each class, each category and structure of the table, the decision boundary.
+        What AUC is acceptable in a part: each class, each category and structure of the table, the least likely
+        records.
     exclude_parts : sequence of str
         Parts that the verdict does not cover, such as "class 0", "category fraud" or "class" for every class. Choose
         them before scores are read: the headline names them.

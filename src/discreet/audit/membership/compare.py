@@ -4,7 +4,8 @@ Both were scored on the same records with the same membership, so that every com
 with Obuchowski's variance where records belong to groups. The attack is the primary endpoint that both tables allow
 (`discreet.audit.membership.audit.PRIMARY`), the parts are those that a verdict covers, and Holm corrects over all of
 them. A part in which the control models differ in the same direction decides nothing: something besides the two models
-changed, such as the references.
+changed, such as the references. What the tables say besides scores counts where neither contradicts it, so that old
+and new in the other order give the same figures with the sign turned.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Audit, Part, Sentence, Sentences, Word
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import PRIMARY
-from discreet.audit.membership.evaluation_sets import Selector, evaluation_sets
+from discreet.audit.membership.evaluation_sets import Selector, evaluation_sets, selector_p, true_class_p
 from discreet.audit.membership.parts import FEWEST, WHOLE, CoveredPart, covered_parts
 from discreet.audit.membership.rows import JudgedRow, estimate_row, judged_row
-from discreet.audit.scores.table import ScoreTable
+from discreet.audit.scores.table import Examples, ScoreTable
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted, interval, listed
 from discreet.core.records import Estimate
-from discreet.core.types import FloatArray
+from discreet.core.types import FloatArray, IntArray
 from discreet.stats import delong_test, holm
 
 Direction = Literal["more", "less", "unclear", "control"]
@@ -105,7 +106,8 @@ def compare_membership(old: ScoreTable, new: ScoreTable, *, seed: int = 0,
     directions = {one.direction for one in parts}
     verdict: Word = "fail" if "more" in directions else "pass" if "less" in directions else "inconclusive"
     return MembershipComparison(
-        verdict, paired[0].attack, tuple(_reasons(verdict, parts, paired[0].attack)), parts,
+        verdict, paired[0].attack, tuple(_reasons(verdict, parts, paired[0].attack, all(one.same for one in paired))),
+        parts,
         sum(pair.base.rows.size for pair in paired), sum(pair.left_out for pair in paired), dict(provenance or {}))
 
 
@@ -122,8 +124,8 @@ def _targets(old: ScoreTable, new: ScoreTable) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pair:
-    """The records that both models are judged on, in the order of the new table; `old` has the old model's scores, and
-    its control model's, of the same records."""
+    """The records that both models are judged on, in the order of the new table, with what both tables say of them;
+    `old` has the old model's scores, and its control model's, of the same records."""
 
     table: ScoreTable
     selector: Selector
@@ -136,7 +138,8 @@ class _Pair:
     def of(cls, old: ScoreTable, new: ScoreTable, old_target: int, new_target: int, seed: int) -> _Pair:
         rows, found = [], []
         for table, target in ((old, old_target), (new, new_target)):
-            sets = evaluation_sets(table, target, np.random.default_rng((seed, target)))
+            # One draw for both: of a population apart, as many records as can be are judged in both tables.
+            sets = evaluation_sets(table, target, np.random.default_rng(seed))
             found.append((sets, {(one.attack, one.scale, one.kind): one for one in score_all(
                 table, sets, seed=seed, names=list(dict.fromkeys(name for name, _, _ in PRIMARY)))}))
         asked = next((one for one in PRIMARY if all(
@@ -157,17 +160,58 @@ class _Pair:
                              f"tables with the same label and membership; expected at least {FEWEST} of each")
         before = rows[0].scores
         moved = replace(before, target=_moved(before.target, same), control=_moved(before.control, same))
-        selector = Selector.of(new, found[1][0], np.random.default_rng((seed, new_target, 5)))
+        # The least likely records by both selection models, thinned by lots that depend on the names alone.
+        rank = np.argsort(new.examples.id[kept].astype(str))
+        lot = np.zeros(len(new.examples), dtype=np.int64)
+        lot[kept[rank]] = np.random.default_rng((seed, 5)).permutation(kept.size)
+        earlier, later = (selector_p(table, sets) for table, (sets, _) in zip((old, new), found, strict=True))
+        likely = [one for one in (_moved(earlier, same), later) if one is not None]
+        selector = Selector(np.mean(likely, axis=0) if likely else None, true_class_p(new, (new_target,)),
+                            new.examples.label, lot)
         name, scale, kind = asked
-        return cls(new, selector, base, moved, f"{name}, {kind or 'no'} references, {scale} scale",
+        return cls(replace(new, examples=_both(old.examples, new.examples, same, kept)), selector, base, moved,
+                   f"{name}, {kind or 'no'} references, {scale} scale",
                    rows[0].rows.size + rows[1].rows.size - 2 * kept.size)
 
     def tests(self) -> list[_Test]:
         units = Units.of(self.table)
         return [_Test.of(part, self.old, units) for part in covered_parts(self.base, self.table, self.selector)]
 
+    @property
+    def same(self) -> bool:
+        """Whether both models give every record the same score."""
+        old, new, rows = self.old.target, self.base.scores.target, self.base.rows
+        return old is not None and new is not None and np.array_equal(old[rows], new[rows])
 
-def _moved(scores: FloatArray | None, same: Any) -> FloatArray | None:
+
+def _both(old: Examples, new: Examples, same: IntArray, kept: IntArray) -> Examples:
+    """The new table's examples with the categories and structures that neither table contradicts, and their groups.
+
+    `same` (N,) is each example's row in the old table, -1 without one; `kept` are the rows that are compared.
+    InputError where the tables group these differently.
+    """
+    categories, columns, group = new.categories, dict(new.columns), new.group
+    if old.categories is not None:
+        before = [old.categories[row] if row >= 0 else frozenset[str]() for row in same]
+        categories = tuple(before) if categories is None else tuple(map(frozenset.intersection, before, categories))
+    if (structure := old.columns.get("structure")) is not None:
+        earlier = [structure[row] if row >= 0 else None for row in same]
+        later = columns.get("structure", np.array(earlier, dtype=np.object_))
+        columns["structure"] = np.array([one if one == other else None for one, other in zip(
+            earlier, later, strict=True)], dtype=np.object_)
+    if old.group is not None:
+        # Records that are not compared have groups of their own.
+        moved = old.group.max(initial=0) + 1 + np.arange(same.size)
+        moved[kept] = old.group[same[kept]]
+        pairs = moved if group is None else np.unique(np.stack([moved[kept], group[kept]]), axis=1)
+        if group is not None and not np.unique(moved[kept]).size == np.unique(group[kept]).size == pairs.shape[1]:
+            raise InputError("the tables group the same records differently; expected the same 'group' for each record "
+                             "in both")
+        group = moved
+    return replace(new, categories=categories, columns=columns, group=group)
+
+
+def _moved(scores: FloatArray | None, same: IntArray) -> FloatArray | None:
     """Scores of the old table in the order of the new one, NaN where the old one lacks a record."""
     return None if scores is None else np.where(same >= 0, scores[same], np.nan)
 
@@ -202,8 +246,8 @@ class _Test:
     def direction(self) -> Direction:
         """The direction of a difference that chance does not explain."""
         more = (self.difference.value or 0.0) > 0.0
-        if not more and (self.old.low or 0.0) <= 0.5:
-            # A model that did not leak cannot leak less.
+        if ((self.new if more else self.old).low or 0.0) <= 0.5:
+            # Of two models that do not leak none leaks more.
             return "unclear"
         low, high = self.control_difference.low, self.control_difference.high
         alike = low is not None and high is not None and (low > 0.0 if more else high < 0.0)
@@ -220,7 +264,7 @@ class _Test:
                           int((~truth).sum()), self.old, self.new, self.difference, shown, self.control_difference)
 
 
-def _reasons(verdict: Word, parts: Sequence[PartChange], attack: str) -> list[Sentence]:
+def _reasons(verdict: Word, parts: Sequence[PartChange], attack: str, same: bool) -> list[Sentence]:
     found, several = [], len({one.target for one in parts}) > 1
     # Of several models the one of which all records tell something.
     whole = min((one for one in parts if one.name == WHOLE), key=lambda one: one.direction not in ("more", "less"))
@@ -233,7 +277,7 @@ def _reasons(verdict: Word, parts: Sequence[PartChange], attack: str) -> list[Se
             rest = [counted(len(named) - MOST_NAMED, "other part")] if len(named) > MOST_NAMED else []
             found.append(say(direction, parts=listed([*map(shown, named[:MOST_NAMED]), *rest])))
     if verdict == "inconclusive":
-        found.append(say("unclear"))
+        found.append(say("same" if same else "unclear"))
     if whole.difference.high is not None:
         found.append(say("whole", records=shown(whole), attack=attack, old=interval(whole.old), new=interval(whole.new),
                          difference=interval(whole.difference, sign=True)))

@@ -215,8 +215,16 @@ def _out_of_fold(features: Any, truth: BoolArray, folds: IntArray) -> FloatArray
     scores = np.empty(truth.size)
     for fold in range(FOLDS):
         held, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        model = regression(solver="liblinear", class_weight="balanced").fit(features[rest], truth[rest])
-        scores[held] = (midranks(model.decision_function(features[held])) - 0.5) / held.size
+        seen = features
+        if isinstance(features, np.ndarray):
+            # The solver gives columns without variation weights by their place, and so by membership where a category
+            # has one record.
+            seen = features[:, np.ptp(features[rest], axis=0) > 0.0]
+        if not seen.shape[1]:
+            scores[held] = 0.5
+            continue
+        model = regression(solver="liblinear", class_weight="balanced").fit(seen[rest], truth[rest])
+        scores[held] = (midranks(model.decision_function(seen[held])) - 0.5) / held.size
     return scores
 
 

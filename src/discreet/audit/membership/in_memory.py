@@ -25,6 +25,7 @@ from discreet.audit.scores.table import CHECKPOINT_OF, IN, OUT, Examples, Model,
 from discreet.audit.train.clones import can_clone, fitted_clone
 from discreet.core.design import shown_design
 from discreet.core.errors import UsageError, need
+from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.in_memory import Records
 from discreet.inputs.perturbed import perturbed
@@ -98,7 +99,7 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
         Records in neither set. Without them a random half of the non-members trains the control model, unjudged.
     control, neutral, selector : as `model`, or a list of them, optional
         Fitted models that were trained on neither set: the control model, instead of a clone; reference models; the
-        model that finds the decision boundary.
+        model that finds the least likely records and the decision boundary.
     classes : sequence of K str, optional
         Names of the model's outputs, in order, for a model without `classes_`, or for the report.
     label, text : str
@@ -179,9 +180,10 @@ def _brought(own: Mapping[str, Sequence[Any]], sets: MemorySets) -> Iterator[_Fu
 def _table(sets: MemorySets, target: Answers, classes: Sequence[str] | None) -> ScoreTable:
     """The table of the target alone."""
     n_classes, records = target.logits.shape[1], sets.records
-    if classes is not None and len({str(one) for one in classes}) != n_classes:
-        raise UsageError(f"classes has {len(set(classes))} names, and the model {n_classes} classes; expected a name "
-                         "of its own for each, in the order of the model's outputs")
+    if classes is not None and not len({str(one) for one in classes}) == len(classes) == n_classes:
+        twice = "" if len(set(classes)) == len(classes) else ", some of them twice"
+        raise UsageError(f"classes has {counted(len(classes), 'name')}{twice}, and the model {n_classes} classes; "
+                         "expected a name of its own for each, in the order of the model's outputs")
     names = tuple(map(str, classes)) if classes is not None else None
     own = target.classes or names or records.classes
     given = [str(one) for one in records.labels]

@@ -1,7 +1,7 @@
 """The parts of the data that a verdict covers, and what the deciding attack finds in each.
 
 Parts are fixed before scores are read: all records; the records of each class, category and input structure; and the
-decision boundary, where a selection model says where that is. A leak in 2% of the records does not show over all
+least likely records, where a selection model says which these are. A leak in 2% of the records does not show over all
 records: each part is judged by itself.
 
 - A part *exceeds* its tolerance where its Holm-adjusted one-sided p is below .05, its AUC is above the tolerance, the
@@ -31,14 +31,14 @@ from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, IntArray
 from discreet.stats import auroc_estimate, holm, rank_sum_p
 
-PartKind = Literal["all records", "class", "category", "structure", "decision boundary"]
+PartKind = Literal["all records", "class", "category", "structure", "least likely records"]
 PartState = Literal["exceeds", "within", "control", "unclear", "excluded"]
 
 WHOLE: PartKind = "all records"
-BOUNDARY: PartKind = "decision boundary"
-BOUNDARY_SIZE = 50
-"""Records per class of members, and of non-members, at the boundary: with the 20 of the paper and two classes, one
-model in four without any leak would exceed a tolerance of .65."""
+LEAST_LIKELY: PartKind = "least likely records"
+LEAST_LIKELY_SIZE = 50
+"""Records per class of members, and of non-members, in that part: with the 20 of the paper's decision boundary and two
+classes, one model in four without any leak would exceed a tolerance of .65."""
 
 FEWEST = 10
 """Members, and non-members, from which a part can leak: fewer never decide anything."""
@@ -73,7 +73,7 @@ class PartFinding(Part):
     Attributes
     ----------
     name, kind, value : str
-        "class 1", "class" and "1"; the value is empty for all records and the boundary.
+        "class 1", "class" and "1"; the value is empty for all records and the least likely ones.
     tolerance : float
         The AUC that is acceptable in this part.
     state : "exceeds", "within", "control", "unclear" or "excluded"
@@ -85,12 +85,14 @@ class PartFinding(Part):
         One-sided, by the rank sum, adjusted by Holm over all parts; value only.
     control_auc, difference : Estimate
         The same attack on the control model, with a 90% interval, and the paired difference with its 95% interval.
+    control_off : bool
+        Whether `control_auc` is further off chance, to either side, than would be tolerated of the target.
     tpr_at_1pct_fpr : Estimate
     lacks_members, lacks_nonmembers : int
         About how many more units of each set would decide; 0 unless the state is "unclear".
     """
 
-    derived: ClassVar[tuple[str, ...]] = ("n_members", "n_nonmembers")
+    derived: ClassVar[tuple[str, ...]] = ("n_members", "n_nonmembers", "control_off")
     hidden: ClassVar[tuple[str, ...]] = ("counts",)
 
     kind: PartKind
@@ -106,6 +108,12 @@ class PartFinding(Part):
     tpr_at_1pct_fpr: Estimate
     lacks_members: int = 0
     lacks_nonmembers: int = 0
+
+    @property
+    def control_off(self) -> bool:
+        """Whether the control model is further off chance than would be tolerated."""
+        control = self.control_auc.value
+        return control is not None and abs(control - 0.5) > self.tolerance - 0.5
 
     @property
     def n_members(self) -> int:
@@ -124,9 +132,9 @@ def check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
         raise UsageError(f"exclude_parts is {excluded[:40]!r}; expected a list of names, such as [{excluded[:40]!r}]")
     if not excluded:
         return
-    named = [(kind, value) for kind, value, _ in _named(np.arange(len(table.examples)), table)]
-    called = [f"{kind} {_called(kind, value, table) or value}" for kind, value in named]
-    parts = called + ([BOUNDARY] if table.of_role("selection") else [])
+    named = [(kind, value) for kind, value, _ in named_parts(np.arange(len(table.examples)), table)]
+    called = [part_name(kind, value, table) for kind, value in named]
+    parts = called + ([LEAST_LIKELY] if table.of_role("selection") else [])
     known = {*parts, *(kind for kind, _ in named), *(f"{kind} {value}" for kind, value in named)}
     if unknown := [name for name in excluded if name not in known]:
         raise UsageError(f"{unknown[0][:40]!r} is no part that can be excluded: expected some of {', '.join(parts)}")
@@ -139,14 +147,19 @@ def covered_parts(base: JudgedRow, table: ScoreTable, selector: Selector, exclud
     `excluded` are names of parts, or kinds ("class" for every class), as `check_excluded` has checked them.
     """
     found = [CoveredPart(WHOLE, "", base)]
-    for kind, value, inside in _named(base.rows, table):
+    for kind, value, inside in named_parts(base.rows, table):
         part = base.part(inside, "label", int(value)) if kind == "class" else base.part(inside, kind, value)
         if part.truth.any() and part.rows.size < base.rows.size:
             found.append(CoveredPart(kind, value, part, called=_called(kind, value, table)))
-    edge = base.boundary(selector, "boundary", BOUNDARY_SIZE)
-    if edge.reason is None and edge.rows.size:
-        found.append(CoveredPart(BOUNDARY, "", edge))
+    least_likely = base.boundary(selector, "boundary", LEAST_LIKELY_SIZE)
+    if least_likely.reason is None and least_likely.rows.size:
+        found.append(CoveredPart(LEAST_LIKELY, "", least_likely))
     return [replace(one, excluded=bool(one.names & set(excluded))) for one in found]
+
+
+def part_name(kind: PartKind, value: str, table: ScoreTable) -> str:
+    """The name of a class, category or structure as a part: "class toxic", "category fraud"."""
+    return f"{kind} {_called(kind, value, table) or value}"
 
 
 def _called(kind: PartKind, value: str, table: ScoreTable) -> str | None:
@@ -154,7 +167,7 @@ def _called(kind: PartKind, value: str, table: ScoreTable) -> str | None:
     return table.class_names[int(value)] if kind == "class" and table.class_names is not None else None
 
 
-def _named(rows: IntArray, table: ScoreTable) -> Iterator[tuple[PartKind, str, BoolArray]]:
+def named_parts(rows: IntArray, table: ScoreTable) -> Iterator[tuple[PartKind, str, BoolArray]]:
     """Kind, value and the examples (m,) of each class, category and structure among `rows` (m,)."""
     examples = table.examples
     for label in np.unique(examples.label[rows]):
@@ -197,12 +210,12 @@ def _finding(part: CoveredPart, units: Units, tolerance: float, p: Estimate, con
     row = estimate_row(part.judged, units)
     auc, control = (_bounded(part.judged, units, control) for control in (False, True))
     excess = row.difference["auc"]
-    control_off = _exceeds(control, control_p, tolerance) or (part.kind == WHOLE and off(row.control_auc, tolerance))
-    beyond = excess.low is None or excess.low > (tolerance - 0.5 if control_off else 0.0)
+    control_leaks = _exceeds(control, control_p, tolerance) or (part.kind == WHOLE and off(row.control_auc, tolerance))
+    beyond = excess.low is None or excess.low > (tolerance - 0.5 if control_leaks else 0.0)
     state: PartState
     if _exceeds(auc, p, tolerance) and beyond:
         state = "exceeds"
-    elif control_off or _exceeds(auc, p, tolerance):
+    elif control_leaks or _exceeds(auc, p, tolerance):
         state = "control"
     else:
         state = "within" if auc.high is not None and auc.high <= tolerance else "unclear"

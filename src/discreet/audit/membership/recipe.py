@@ -14,8 +14,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import fmean
 from typing import Any, ClassVar
+
+import numpy as np
 
 from discreet.audit.core.retrained import NOT_ALL, Means, estimate_of, means_of
 from discreet.audit.core.verdict import ALPHA, Audit, Claims, Judgement, Part, Sentences, Word
@@ -97,16 +100,33 @@ class RecipeAudit(Audit):
 def audit_recipe(audits: Mapping[int, MembershipAudit], provenance: Mapping[str, Any] | None = None) -> RecipeAudit:
     """The verdict on a recipe from the audits of its retrainings, by seed; all on the same records.
 
-    InputError for fewer than two audits, or audits without the same parts.
+    InputError for fewer than two audits, audits without the same parts, and two of one model: that is no retraining.
     """
     if len(audits) < FEWEST:
         raise InputError(f"{counted(len(audits), 'audit')} of a recipe: expected at least {FEWEST} retrainings")
+    for (seed, earlier), (again, later) in combinations(audits.items(), 2):
+        for target, other in zip(earlier.targets, later.targets, strict=False):
+            if _same_model(target, other):
+                raise InputError(
+                    f"the retrainings {seed} and {again} have the same scores of {target.target} for every record, so "
+                    "that one model would count as two; expected models that were each trained anew: where a recipe "
+                    "draws nothing from its seed, audit one training")
     targets = [one for audit in audits.values() for one in audit.targets]
     parts = _parts([audit.targets for audit in audits.values()])
     first = next(iter(audits.values()))
     facts = {name: first.provenance[name] for name in ("tolerance_auc", "tolerance_part", "examples", "classes")}
     return RecipeAudit(_judged(parts, targets, len(audits)), parts, dict(audits), first.decisive.claims,
                        {**facts, **(provenance or {})})
+
+
+def _same_model(one: TargetAudit, other: TargetAudit) -> bool:
+    """Whether two targets have one loss of each member, and one ROC curve of the losses of all records."""
+    if one.records is None or other.records is None:
+        return False
+    losses = [name for name in one.records.scores if name.startswith("loss")]
+    curves = [[curve["curve"] for curve in audited.curves if curve["attack"] == "loss"] for audited in (one, other)]
+    return bool(losses) and curves[0] == curves[1] and all(
+        np.array_equal(one.records.scores[name], other.records.scores.get(name, ()), equal_nan=True) for name in losses)
 
 
 def _parts(retrainings: Sequence[Sequence[TargetAudit]]) -> tuple[RecipePart, ...]:

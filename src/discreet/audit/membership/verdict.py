@@ -180,18 +180,12 @@ def _control_state(inputs: VerdictInputs, verdict: Word) -> ControlState:
         return ControlState("unshown", ("beside_control",))
     near = control.low is not None and control.high is not None and control.low <= 0.5 <= control.high
     code = "near" if near else "off_by_less"
-    if parts_off(inputs.parts):
+    if any(one.control_off for one in inputs.parts if one.kind != WHOLE):
         return ControlState("unshown", (code, "off_in_parts"))
     # A part leaks, or is within its tolerance, only next to a clean control.
     if verdict != "inconclusive" or _under(control, inputs.tolerance):
         return ControlState("holds", (code,))
     return ControlState("unshown", (code, "few"))
-
-
-def parts_off(parts: Sequence[PartFinding]) -> list[PartFinding]:
-    """Parts other than all records in which the control model's AUC is as far off chance as would not be tolerated."""
-    return [one for one in parts if one.kind != WHOLE and one.control_auc.value is not None
-            and abs(one.control_auc.value - 0.5) > one.tolerance - 0.5]
 
 
 def _blind_state(inputs: VerdictInputs, reads: str) -> ControlState:
@@ -271,8 +265,9 @@ def _unclear(parts: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Se
     if others:
         covered = sum(one.state != "excluded" for one in inputs.parts) - 1
         yield say("unclear_parts", n=len(others), covered=covered, parts=_listed(others, lambda one: say(
-            "unclear_part", part=one.name, tolerance=given(one.tolerance), members=one.n_members,
-            others=one.n_nonmembers, more=_more(one), auc="no AUC" if one.auc.value is None else say(
+            "unclear_part", part=one.name, tolerance=given(one.tolerance), members=counted(one.n_members, "member"),
+            others=counted(one.n_nonmembers, "non-member"), more=_more(one),
+            auc="no AUC" if one.auc.value is None else say(
                 "unclear_auc", auc=number(one.auc.value), high=number(one.auc.high)))))
 
 

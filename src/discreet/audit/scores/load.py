@@ -168,8 +168,8 @@ def _examples(grid: Grid) -> Examples:
     group, category = given["group"], given["category"]
     source, n = grid.source("example"), len(grid.examples)
     if label is None or absent(label).any():
-        source.fail(f"'label' is absent or null for some examples; expected a class from 0 to "
-                    f"{grid.files.n_classes - 1} for each")
+        what = "there is no 'label'" if label is None else "'label' is null for some examples"
+        source.fail(f"{what}; expected a class from 0 to {grid.files.n_classes - 1} for each example")
     if group is not None and (nulls := int(absent(group).sum())):
         source.fail(f"'group' is null for {nulls:,} of {n:,} examples; give an example without a user or document a "
                     f"group of its own")
@@ -197,8 +197,9 @@ def _whole(grid: Grid, column: str, given: ObjectArray | None, below: int | None
     bad = [place for place, name in enumerate(given) if known.get(name) == BAD]
     if bad:
         expected = f"a whole number {_range(below)}"
+        advice = "; give each class the number of its column of scores" if below is not None else ""
         grid.fail_of("example", column, bad, f"{column!r} is not {expected}, and so for {len(bad):,} of "
-                                             f"{len(given):,} examples")
+                                             f"{len(given):,} examples{advice}")
     return np.array([known.get(name) for name in given], dtype=np.object_)
 
 
@@ -225,7 +226,7 @@ def _member(grid: Grid) -> MemberArray:
                                "that model's training set")
     codes, names = grid.cells("member")
     member = _word_codes(names, MEMBER_WORDS)[codes]
-    grid.refuse_cells(member == BAD, "'member' is neither true nor false nor null")
+    grid.refuse_cells(member == BAD, "'member' is none of true, false, 1, 0 and null")
     return member
 
 

@@ -49,7 +49,8 @@ def class_logits(file: ColumnFile, given_as: Given, columns: Sequence[str], plac
         logits[place, 1 if alone else number] = values
     refuse(broken, f"{given_as}s are NaN, infinite or null",
            f"finite numbers, none beyond {LARGEST:g}: score these rows again")
-    refuse(outside, f"{given_as}s are not between 0 and 1", "probabilities, or name the columns logit_*")
+    refuse(outside, f"{given_as}s are not between 0 and 1", "probabilities (a percentage divided by 100), or name the "
+           "columns logit_*")
     if as_prob and not alone:
         allowed = off_one(len(columns))
         refuse(np.abs(total - 1) > allowed + ROUNDING, f"{given_as}s do not sum to 1",

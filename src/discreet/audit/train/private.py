@@ -179,10 +179,20 @@ def record_gradients(loss: Loss, parameters: Sequence[Tensor], rows: Tensor, lab
     return gradients
 
 
+@dataclass(frozen=True)
 class PrivateOptions:
     """A recipe that trains by DP-SGD: its options are the fields of `PrivatePlan`, among others."""
 
+    # No slots here, so that it goes with a recipe that has some: those of these options are the recipe's.
     __slots__ = ()
+
+    epsilon: float | None = 8.0
+    noise: float | None = None
+    delta: float | None = None
+    epochs: int = 30
+    batch: int = 128
+    clip: float = 1.0
+    rate: float = 0.01
 
     @property
     def plan(self) -> PrivatePlan:

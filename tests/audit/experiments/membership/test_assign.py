@@ -55,6 +55,16 @@ def test_classes_keep_their_shares_unless_they_are_balanced(tmp_path: Path) -> N
     assert found["sides"]["a"] > 5 * assigned(path, planted=[])[1]["sides"]["a"]
 
 
+def test_labels_of_two_kinds_are_said(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "d.jsonl", 900)
+    assert not any("labels are numbers" in note for note in assigned(path, planted=[])[1]["notes"])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(line.replace('"unsafe"', "1") if k % 4 == 1 else line for k, line in enumerate(lines)),
+                    encoding="utf-8")
+    _, found = assigned(path, planted=[])
+    assert "labels are numbers in some rows (1) and words in others, and count as 3 classes" in found["notes"][0]
+
+
 def test_planted_records_stand_on_one_side_as_often_as_asked(tmp_path: Path) -> None:
     _, found = assigned(write_rows(tmp_path / "d.jsonl", 1400))
     pool, times = found[SCORED][found["times"] > 0], found["times"][found["times"] > 0]

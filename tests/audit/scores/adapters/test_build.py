@@ -127,7 +127,7 @@ def test_labels_by_name(sides: tuple[Path, Path], brought: str, tmp_path: Path) 
     others = written(tmp_path / "others2.jsonl", [{**row, "label": "safe"} for row in rows("o", ["a 7", "b 8"])])
     table, _ = scored_from_model(f"{brought}named", members, others)
     assert table.examples.label.tolist() == [0, 1, 0, 0]
-    with pytest.raises(InputError, match="'label' is outside the classes of the model for 4 of 4 texts"):
+    with pytest.raises(InputError, match="'label' is outside the classes of the model for 4 of 4 records"):
         scored_from_model(f"{brought}log", members, others)
     with pytest.raises(InputError, match="label' is outside the classes of the model for 1 of 3"):
         scored_from_model(f"{brought}named", written(tmp_path / "bad.jsonl", [{**words[0], "label": 2}]), others)

@@ -233,12 +233,13 @@ def test_labels_by_name_or_by_number(labels: list[str], classes: tuple[str, ...]
 
 
 @pytest.mark.parametrize(("labels", "classes", "message"), [
-    (["safe", "1"], ("safe", "unsafe"), "1 of 2 texts; expected a whole number from 0 to 1, or one of safe, unsafe"),
+    (["safe", "1"], ("safe", "unsafe"), "1 of 2 records; expected a whole number from 0 to 1, or one of safe, unsafe"),
     (["harmful", "safe"], ("safe", "unsafe"), "for 1 of 2"),
     (["harmful", "harmful"], None, "for 2 of 2"),
     (["2", "0"], ("safe", "unsafe"), "for 1 of 2"),
-    (["-1"], None, "expected a whole number from 0 to 1$"),
-    (["unsafe"], ("LABEL_0", "LABEL_1"), "expected a whole number from 0 to 1$"),
+    (["-1"], None, "a whole number from 0 to 1, the place of its output: the model does not name its classes$"),
+    (["unsafe"], ("LABEL_0", "LABEL_1"), "from 0 to 1, the place of its output"),
+    (["safe", "1"], None, "some labels are words and some are numbers: write them all in one way$"),
 ])
 def test_labels_outside_the_classes(labels: list[str], classes: tuple[str, ...] | None, message: str) -> None:
     with pytest.raises(InputError, match=f"^f: 'label' is outside .*{message}") as caught:

@@ -98,7 +98,8 @@ def _assigned(rows: Sequence[LabelledText], params: Mapping[str, Any], rng: Gene
     unit[kept] = units
     return {**sets, SCORED: scored, "times": times[scored], "in_a": in_a, "unit": unit, "classes": classes,
             "grouped": not without, "duplicates": found.to_json(),
-            "notes": [*split.notes, *planted_notes(params["planted"], planted, _smaller(split), why)],
+            "notes": [*_mixed_notes(classes), *split.notes,
+                      *planted_notes(params["planted"], planted, _smaller(split), why)],
             "sides": {name: int(at.size) for name, at in split.sides.items()},
             "class_rows": np.bincount(labels[split.sides["a"]], minlength=len(classes)).tolist(),
             "planted": {str(times): number for times, number in planted.items()}}
@@ -223,6 +224,15 @@ def planted_notes(times: Sequence[int], planted: Mapping[int, int], size: int, w
                  + ("" if found is not None and found <= PLANTED_AUC + 0.005 else
                     f", where {PLANTED_AUC:g} was aimed at: the control is weak, more examples would strengthen it"))
     return notes
+
+
+def _mixed_notes(classes: Sequence[str]) -> list[str]:
+    """That labels are numbers and words, as where two files were put together; empty where they are not."""
+    numbers = [name for name in classes if name.isdecimal()]
+    if len(numbers) in (0, len(classes)):
+        return []
+    return [f"labels are numbers in some rows ({', '.join(numbers[:3])}) and words in others, and count as "
+            f"{len(classes)} classes: where they mean the same, write each class in one way"]
 
 
 def _listed(numbers: Sequence[int]) -> str:

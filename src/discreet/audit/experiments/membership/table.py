@@ -57,7 +57,7 @@ def score_table(found: Mapping[str, Result], rows: Sequence[LabelledText], *, re
         models += [Model(f"shadow-{number}", "shadow", "population", _facts(found, "shadow"))
                    for number in arrays["which"]]
     kept = np.arange(at.size) if structure is None else np.flatnonzero([rows[row].structure == structure for row in at])
-    return ScoreTable(tuple(models), _examples(found["prepare"], rows, at, kept),
+    return ScoreTable(tuple(models), examples_of(found["prepare"], rows, at, kept),
                       np.stack(logits)[:, kept, None, :], np.stack(member)[:, kept].astype(np.int8),
                       class_names=named_classes(classes, len(classes)))
 
@@ -83,7 +83,7 @@ def _facts(found: Mapping[str, Result], role: str) -> dict[str, str]:
     return facts
 
 
-def _examples(assigned: Result, rows: Sequence[LabelledText], at: IntArray, kept: IntArray) -> Examples:
+def examples_of(assigned: Result, rows: Sequence[LabelledText], at: IntArray, kept: IntArray) -> Examples:
     """The examples `at[kept]`; what they have columns for is decided by all of `at`."""
     arrays, value = assigned.arrays, assigned.value
     code = {name: number for number, name in enumerate(value["classes"])}

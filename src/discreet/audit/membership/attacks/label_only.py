@@ -1,7 +1,7 @@
 """Label-only: how often does the model keep the true class when the input is changed a little?
 
 Choquette-Choo et al. 2021, "Label-only membership inference attacks": a model is robust on what it trained on, further
-from its decision boundary, so that no probability is needed. Here by random changes of the input
+from where its answer changes, so that no probability is needed. Here by random changes of the input
 (`discreet.inputs.perturbed`): their augmentation and noise attacks, without tuning on a shadow model.
 """
 

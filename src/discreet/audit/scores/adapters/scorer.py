@@ -249,9 +249,12 @@ def class_codes(labels: Sequence[str], classes: Classes | None, n_classes: int, 
     codes = min((np.array([way[label] for label in labels], dtype=np.int64) for way in ways),
                 key=lambda found: int((found < 0).sum()))
     if (codes < 0).any():
-        named = f", or one of {_shown(classes)}" if classes is not None and not _generic(classes) else ""
+        named = (f", or one of {_shown(classes)}" if classes is not None and not _generic(classes) else
+                 ", the place of its output: the model does not name its classes")
+        kinds = {NUMBER.fullmatch(text) is None for text in plain.values()}
+        named += "; some labels are words and some are numbers: write them all in one way" if len(kinds) > 1 else ""
         raise InputError(f"{source}: 'label' is outside the classes of the model for {int((codes < 0).sum()):,} of "
-                         f"{len(labels):,} texts; expected a whole number from 0 to {n_classes - 1}{named}")
+                         f"{len(labels):,} records; expected a whole number from 0 to {n_classes - 1}{named}")
     return codes
 
 

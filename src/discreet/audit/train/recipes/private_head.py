@@ -27,14 +27,6 @@ class PrivateFeatureRecipe(PrivateOptions, FeatureRecipe):
 
     scaling: ClassVar[type[Scaling]] = UnitRows
 
-    epsilon: float | None = 8.0
-    noise: float | None = None
-    delta: float | None = None
-    epochs: int = 30
-    batch: int = 128
-    clip: float = 1.0
-    rate: float = 0.01
-
     def __post_init__(self) -> None:
         check_positive(self, "hidden")
         _ = self.plan

@@ -26,12 +26,7 @@ class PrivateNetworkRecipe(PrivateOptions, ArrayRecipe):
 
     libraries: ClassVar[tuple[str, ...]] = ("discreet.audit.train", "torch", "opacus")
 
-    epsilon: float | None = 8.0
-    noise: float | None = None
-    delta: float | None = None
     epochs: int = 20
-    batch: int = 128
-    clip: float = 1.0
     rate: float = 0.003
 
     def __post_init__(self) -> None:

@@ -38,12 +38,7 @@ class PrivateTransformer(PrivateOptions, Recipe):
     alpha: float | None = None
     targets: tuple[str, ...] | None = None
     layers: int | None = None
-    epsilon: float | None = 8.0
-    noise: float | None = None
-    delta: float | None = None
     epochs: int = 5
-    batch: int = 128
-    clip: float = 1.0
     rate: float = 0.002
     max_tokens: int = 128
     prompt: Literal["auto", "safety", "depression", "none"] = "auto"

@@ -121,8 +121,17 @@ def test_a_mistake_is_one_line_before_anything_is_served(cli: Cli, words: tuple[
                                                          tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ended = cli("serve", *words)
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert said in ended.err
+
+
+def test_nothing_is_said_of_a_service_before_its_keys_log_and_database_are_open(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "keys.json").write_text('{"version": 1, "keys": [{"id": "app", "gaurds": []}]}')
+    for words, said in ((("--keys", tmp_path / "keys.json"), "the key 'app' has 'gaurds'"),
+                        (("--no-auth", "--queue", "sqlite:////none/q.db"), "cannot be opened")):
+        ended = cli("serve", "--domain", "medical", "--port", "0", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert said in ended.err
 
 
 def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli) -> None:

@@ -34,6 +34,7 @@ from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
 from discreet.serve.keys import CALLER, Keyring
 from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
+from discreet.serve.names import unknown_field
 from discreet.serve.settings import Settings
 from discreet.serve.shadow import counted
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
@@ -243,9 +244,12 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     """422 with the names of fields, and nothing of what stood in them."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    at = ".".join(str(part)[:40] for part in first["loc"])
-    unknown = first["type"] == "extra_forbidden"
-    said = "an unknown field" if unknown else f"{at}: {first['type'].replace('_', ' ')}"
+    # A misspelt field is missing under its right name too: the wrong one says more.
+    unknown = next((one for one in error.errors() if one["type"] == "extra_forbidden"), None)
+    if unknown is not None:
+        said = unknown_field(request.scope["route"].body_field.field_info.annotation, unknown["loc"][1:])
+    else:
+        said = f"{'.'.join(str(part)[:40] for part in first['loc'])}: {first['type'].replace('_', ' ')}"
     return JSONResponse(RefusedError(422, "invalid", f"{said}; see /openapi.json").body(), 422)
 
 

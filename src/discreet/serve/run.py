@@ -46,6 +46,17 @@ def listen(settings: Settings) -> socket.socket:
     return named
 
 
+def check(settings: Settings) -> None:
+    """Read and open what a process reads and opens when it starts: keys, log, database, secrets.
+
+    Raises DiscreetError for what cannot be, before anything is said or served; a process of several that ended for it
+    would be started again and again.
+    """
+    queue = create_app(settings).state.gate.queue
+    if queue is not None:
+        queue.close()
+
+
 def run(settings: Settings, bound: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT; requests that are open then have `drain_s` to end.
 
@@ -62,10 +73,6 @@ def run(settings: Settings, bound: socket.socket) -> None:
         if not server.started:
             raise DiscreetError("the service did not start; its log says why")
         return
-    # What cannot be is found out here: a process that ended for it would be started again and again.
-    queue = create_app(settings).state.gate.queue
-    if queue is not None:
-        queue.close()
     with TemporaryDirectory(prefix="discreet-metrics-") as folder:
         os.environ[SHARED] = folder
         quiet_libraries(Log(settings.log_file))

@@ -15,9 +15,10 @@ from discreet.core.records import Answer, Asker, Code, Origin, Turn
 from discreet.serve.doors.declared import ASKER, Declaration, Passage, UserHeader, asked, end_user
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
-from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.keys import Caller
 from discreet.serve.limits import Error, RefusedError, answers_of
 from discreet.serve.outcome import Act, Outcome, details
+from discreet.serve.roles import CallerOf
 
 
 class CheckedTurn(BaseModel):

@@ -27,6 +27,7 @@ from discreet.serve.doors import (
     openai,
     presidio,
     responses,
+    reviews,
     tickets,
 )
 from discreet.serve.doors.upstream import Upstream
@@ -35,6 +36,7 @@ from discreet.serve.health import add_health
 from discreet.serve.keys import CALLER, Keyring
 from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
 from discreet.serve.names import unknown_field
+from discreet.serve.reviewing import Reviewing
 from discreet.serve.settings import Settings
 from discreet.serve.shadow import counted
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
@@ -114,8 +116,9 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[str(one) for one in settings.trusted_proxies])
     add_health(app, gate)
+    reviewing = None if gate.queue is None else Reviewing(gate.queue, workers.judge)
     for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), appeals.router(gate),
-                 tickets.router(gate), presidio.router(gate)):
+                 tickets.router(gate), reviews.router(gate, reviewing), presidio.router(gate)):
         app.include_router(door)
     if upstream is not None:
         for one in (messages,) if upstream.kind == "anthropic" else (responses, messages, completions):

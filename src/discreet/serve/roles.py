@@ -29,3 +29,4 @@ def allowed(*roles: Role) -> Callable[..., Coroutine[Any, Any, Caller]]:
 
 CallerOf = Annotated[Caller, Depends(allowed("caller", "operator"))]
 OperatorOf = Annotated[Caller, Depends(allowed("operator"))]
+ReviewerOf = Annotated[Caller, Depends(allowed("reviewer"))]

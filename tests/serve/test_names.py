@@ -85,3 +85,11 @@ def test_an_unknown_field_of_a_request_is_named_with_the_nearest(start: Start, p
     assert response.json()["error"]["message"].startswith(said)
     assert "Omaha" not in response.text + service.log.getvalue()
     assert not any(name in service.log.getvalue() for name in re.findall("^unknown field '(.*?)'", said))
+
+
+def test_a_body_without_its_type_says_so(start: Start) -> None:
+    service = start()
+    response = service.client.post("/v1/check", content=b'{"text": "x"}', headers={
+        "x-api-key": service.tokens["caller"], "content-type": "application/x-www-form-urlencoded"})
+    assert response.status_code == 422
+    assert "content-type: application/json" in response.json()["error"]["message"]

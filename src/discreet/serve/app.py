@@ -249,7 +249,9 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     first = error.errors()[0]
     # A misspelt field is missing under its right name too: the wrong one says more.
     unknown = next((one for one in error.errors() if one["type"] == "extra_forbidden"), None)
-    if unknown is not None:
+    if tuple(first["loc"]) == ("body",) and "json" not in request.headers.get("content-type", "").lower():
+        said = "the body was not read as JSON; expected the header content-type: application/json"
+    elif unknown is not None:
         said = unknown_field(request.scope["route"].body_field.field_info.annotation, unknown["loc"][1:])
     else:
         said = f"{'.'.join(str(part)[:40] for part in first['loc'])}: {first['type'].replace('_', ' ')}"

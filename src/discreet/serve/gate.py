@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from discreet.core.errors import NotFoundError
+from discreet.core.files import clean
 from discreet.core.records import Answer, Code
 from discreet.guard.conversation import Told, Turn
 from discreet.guard.judgement import Judgement
@@ -225,7 +226,7 @@ class Gate:
                 self.queue.open, caller=caller.id, mark=caller.mark, guard=guard, code=code,
                 policy=worst.verdict.policy, texts=[one.answer for one in answers], question=question_of(answers[0]),
                 tell_s=self.settings.hold_s + TELL_S,
-                user_words="\n\n".join(own),
+                user_words=clean("\n\n".join(own)),
                 verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
                 findings=findings, payload=payload, appeal=appeal)
         except Exception as error:
@@ -345,4 +346,5 @@ def units_of(answer: Answer) -> int:
 def question_of(answer: Answer) -> str | None:
     """What a reviewer reads as the question: the words that were declared, else the last user message."""
     asked = [turn.text for turn in answer.conversation if turn.role == "user" and turn.origin is None]
-    return answer.user_words or answer.question or (asked[-1] if asked else None)
+    said = answer.user_words or answer.question or (asked[-1] if asked else None)
+    return said and clean(said)

@@ -192,6 +192,22 @@ def test_an_edited_text_that_stays_undecided_needs_confirmation_of_that_very_tex
     assert service.ask(f"/v1/tickets/{ticket}").json()["payload"] == {"texts": [EDITED]}
 
 
+def test_halves_of_a_surrogate_pair_keep_nobody_from_reading_a_ticket(start: Start, tmp_path: Path) -> None:
+    """JSON can say "\\ud800" and an answer in UTF-8 cannot: such a ticket could be opened and never be read."""
+    service = queued(start, tmp_path, undo_s=0)
+    sent = json.dumps({"text": f"{UNDECIDED} \ud800", "question": "\udfffWas?", "review": True}).encode()
+    for action, text in (("release", f"{UNDECIDED} \ufffd"), ("release_edited", f"{SAFE} \ufffd")):
+        ticket = service.ask("/v1/check", method="POST", content=sent).json()["ticket"]
+        found = read(service, ticket).json()
+        assert (found["texts"], found["question"]) == ([f"{UNDECIDED} \ufffd"], "\ufffdWas?")
+        body = {"version": found["version"], "action": action, "reason": "other"} | (
+            {"texts": [f"{SAFE} \ud800"]} if action == "release_edited" else {})
+        assert service.ask(f"/v1/reviews/{ticket}/decide", role="reviewer", method="POST",
+                           content=json.dumps(body).encode()).status_code == 200
+        assert service.ask(f"/v1/tickets/{ticket}").json()["payload"] == {"texts": [text]}
+    assert service.events("crash") == []
+
+
 def test_two_reviewers_where_the_service_asks_for_them(start: Start, tmp_path: Path) -> None:
     service = queued(start, tmp_path, second_reviewer=True, undo_s=0)
     ticket = held(service)

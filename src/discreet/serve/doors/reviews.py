@@ -16,6 +16,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.errors import ConflictError, NotFoundError, UsageError
+from discreet.core.files import clean
 from discreet.core.records import Code
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
@@ -143,9 +144,10 @@ def router(gate: Gate, reviewing: Reviewing | None) -> APIRouter:
     async def decide(ticket: Ticket, body: Annotated[Decide, Body()], caller: ReviewerOf) -> Done | JSONResponse:
         """Decide about the version of a ticket that was read. An edited text is judged first."""
         by = run("decide", lambda by: by)
+        texts = None if body.texts is None else [clean(one) for one in body.texts]
         try:
             refused = await by.decide(ticket, caller, action=body.action, code=body.reason, version=body.version,
-                                      texts=body.texts, confirmed=body.confirm or "")
+                                      texts=texts, confirmed=body.confirm or "")
         except Exception as error:
             raise _refusal(gate, "decide", error) from None
         if refused is not None:

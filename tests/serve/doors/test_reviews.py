@@ -61,6 +61,10 @@ def test_a_ticket_is_listed_read_released_and_undone(service: Service) -> None:
     found = response.json()
     assert response.headers["cache-control"] == "no-store"
     assert (found["texts"], found["version"], found["reserved_by"]) == ([UNDECIDED], 2, "reviewer")
+    assert "looks like German" in found["reason"]
+    # What tells how to write around the guard is the operator's.
+    assert not {"score", "logit", "delta", "tau", "threshold"} & {name for part in (found, *found["findings"])
+                                                                   for name in part}
     assert {one["action"]: one["reasons"][:1] for one in found["actions"]} == {
         "release": ["nobody_described"], "release_edited": ["removed"], "block": ["names_a_person"], "leave": []}
     decided = decide(service, ticket, "release", "nobody_described").json()

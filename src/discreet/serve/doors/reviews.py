@@ -69,7 +69,8 @@ class Review(Held):
 
     texts: list[str]
     question: str | None
-    verdict: dict[str, Any]
+    reason: str | None = Field(description="Why the guard holds it, in words.")
+    people: dict[str, Any] | None = Field(description="How many people fit, where the guard counts them.")
     findings: list[dict[str, Any]]
     edited: list[str] | None = Field(description="What a first reviewer proposes to release instead.")
     actions: list[Allowed]
@@ -206,7 +207,8 @@ def _read(by: Reviewing, ticket: str, caller: Caller) -> Review:
         raise ConflictError(f"ticket {row['id']} is {row['status']} and not for this reviewer to read now: reserved, "
                             "decided, over, or another person's turn; choose another one")
     return Review(**_held(by, view.row, caller), texts=list(view.texts), question=view.question,
-                  verdict=dict(view.verdict), findings=[dict(one) for one in view.findings],
+                  reason=view.verdict.get("reason"), people=view.verdict.get("people"),
+                  findings=[dict(one) for one in view.findings],
                   edited=None if view.edited is None else list(view.edited),
                   actions=[Allowed(action=one.action, reasons=list(one.codes)) for one in view.actions])
 

@@ -211,3 +211,16 @@ def test_several_processes_serve_one_port_and_add_up_their_counts(tmp_path: Path
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(60) in (0, -signal.SIGTERM)
         assert all(map(gone, workers))
+
+
+@pytest.mark.services
+def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    """Or they would go on serving alone, with the port taken and settings that nobody can change."""
+    with serving(tmp_path, "--domain", "medical", "--no-auth", "--workers", "1", "--processes", "2") as service:
+        service.ready()
+        below = service.workers()
+        assert len(below) == 4
+        service.process.kill()
+        assert all(map(gone, below))
+        with pytest.raises(httpx.TransportError):
+            service.ask(SAFE)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from functools import partial
+from multiprocessing.process import BaseProcess
 from tempfile import TemporaryDirectory
 
 import uvicorn
@@ -26,9 +30,17 @@ from discreet.serve.telemetry import SHARED, Log, quiet_libraries
 def listening_app(settings: Settings) -> FastAPI:
     """The application of one process, with what libraries log through ours."""
     make_room()
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
     app = create_app(settings)
     quiet_libraries(app.state.gate.telemetry.log)
     return app
+
+
+def _end_after(parent: BaseProcess) -> None:
+    """End this process when its parent is killed: it would go on alone on the port, with what nobody can stop."""
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def listen(settings: Settings) -> socket.socket:

@@ -196,7 +196,17 @@ def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) ->
             yield every(KEYS_S, "keys", lambda: queue.end_of_keys(
                 keyring.holds))
     if announcer is not None:
-        yield every(1, "announce", announcer.deliver)
+        yield every(1, "announce", lambda: _announce(gate.telemetry, announcer))
+
+
+def _announce(telemetry: Telemetry, announcer: Announcer) -> None:
+    """Send what is due, count it, and log what did not arrive."""
+    done = announcer.deliver()
+    for outcome, n in done.items():
+        if n:
+            telemetry.metrics.webhook.labels(outcome).inc(n)
+    if done["retried"] or done["given_up"]:
+        telemetry.event("webhook", done)
 
 
 def _say_ends(telemetry: Telemetry, keyring: Keyring) -> None:

@@ -65,6 +65,8 @@ class Metrics:
                              multiprocess_mode="livesum")
         self.waiting = Gauge("discreet_waiting", "Answers that wait for a worker.", registry=registry,
                              multiprocess_mode="livesum")
+        self.webhook = Counter("discreet_webhook", "Calls of the webhook: arrived, retried (failed, tried again) or "
+                               "given_up.", ("outcome",), registry=registry)
         self.queue_errors = Counter("discreet_queue_errors", "Calls of the review queue that failed, by operation.",
                                     ("operation",), registry=registry)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from discreet.serve.queue.tickets import Queue
     from discreet.serve.queue.webhook import Announcer
 
+Aside: TypeAlias = Callable[[Callable[[], object]], Awaitable[object]]
 KEYS_S = 10.0
 """Seconds between looks for tickets of keys that are gone."""
 WARN_DAYS = 7
@@ -175,10 +176,10 @@ def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) ->
     """What happens once in a while; each process of several may do it, and none twice."""
     metrics, workers, queue = gate.telemetry.metrics, gate.workers, gate.queue
 
-    async def every(seconds: float, name: str, work: Callable[[], object]) -> None:
+    async def every(seconds: float, name: str, work: Callable[[], object], aside: Aside = asyncio.to_thread) -> None:
         while True:
             try:
-                await asyncio.to_thread(work)
+                await aside(work)
             except Exception as error:
                 gate.queue_failed(name, error)
             await asyncio.sleep(seconds)
@@ -191,12 +192,12 @@ def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) ->
     if keyring is not None:
         yield every(86_400, "keys_end", lambda: _say_ends(gate.telemetry, keyring))
     if queue is not None:
-        yield every(1, "sweep", queue.sweep)
+        yield every(1, "sweep", queue.sweep, queue.aside)
         if keyring is not None:  # A file that cannot be read ends nothing.
             yield every(KEYS_S, "keys", lambda: queue.end_of_keys(
-                keyring.holds))
-    if announcer is not None:
-        yield every(1, "announce", lambda: _announce(gate.telemetry, announcer))
+                keyring.holds), queue.aside)
+    if queue is not None and announcer is not None:
+        yield every(1, "announce", lambda: _announce(gate.telemetry, announcer), queue.aside)
 
 
 def _announce(telemetry: Telemetry, announcer: Announcer) -> None:

@@ -222,7 +222,7 @@ class Gate:
             assert self.queue is not None
             assert worst is not None
             own = await asyncio.to_thread(lambda: request_of(answers[0]).of("user"))
-            return await asyncio.to_thread(
+            return await self.queue.aside(
                 self.queue.open, caller=caller.id, mark=caller.mark, guard=guard, code=code,
                 policy=worst.verdict.policy, texts=[one.answer for one in answers], question=question_of(answers[0]),
                 tell_s=self.settings.hold_s + TELL_S,
@@ -239,9 +239,9 @@ class Gate:
         assert self.queue is not None
         try:
             if gone:
-                await asyncio.to_thread(self.queue.end, ticket, "caller_gone")
+                await self.queue.aside(self.queue.end, ticket, "caller_gone")
             else:
-                await asyncio.to_thread(self.queue.told, ticket)
+                await self.queue.aside(self.queue.told, ticket)
         except Exception as error:
             self.queue_failed("told", error)
 
@@ -276,10 +276,10 @@ class Gate:
         is not the key's.
         """
         guards = self.settings.guards
-        if path is not None and path not in guards:
-            raise RefusedError(404, "unknown_guard", "there is no guard of that name; expected one of "
-                               f"{', '.join(guards)}")
         mine = [name for name in guards if caller.may_use(name)]
+        if path is not None and path not in guards:  # Guards may be called after customers: only its own are named.
+            raise RefusedError(404, "unknown_guard", "there is no guard of that name; expected one of the key's: "
+                               f"{', '.join(mine) or 'none'}")
         if path is not None and path not in mine:
             raise RefusedError(403, "forbidden", f"the key may not use the guard {path!r}; expected one of its own: "
                                f"{', '.join(mine) or 'none'}")
@@ -324,7 +324,7 @@ class Gate:
         if self.queue is None:
             raise RefusedError(404, "unknown_ticket", "there is no review queue here; see docs/serve.md")
         try:
-            return await asyncio.to_thread(work, self.queue)
+            return await self.queue.aside(work, self.queue)
         except NotFoundError:
             raise RefusedError(404, "unknown_ticket", "there is no such ticket of this key") from None
         except Exception as error:

@@ -90,7 +90,7 @@ class Reviewing:
         flagged or not judged is refused; what the guard cannot decide on needs `confirmed`, the digest of exactly that
         text. UsageError and ConflictError as `Queue.decide`.
         """
-        row = await asyncio.to_thread(self.own, ticket, caller)
+        row = await self.queue.aside(self.own, ticket, caller)
         given: dict[str, Any] = {"action": action, "code": code, "version": version}
         if action == "release_edited" and texts is not None:
             judgements = await self._judged(row, caller, tuple(texts))
@@ -100,7 +100,7 @@ class Reviewing:
             if worst is None or not (found == "ok" or undecided and confirmed == digest):
                 return EditRefused(found, digest if undecided else "", tuple(texts), judgements)
             given["verdict"] = worst.verdict.to_json()
-        await asyncio.to_thread(lambda: self.queue.decide(
+        await self.queue.aside(lambda: self.queue.decide(
             ticket, caller.id, text=None if texts is None else tuple(texts), **given))
         return None
 
@@ -109,7 +109,7 @@ class Reviewing:
         if "release_edited" not in {one.action for one in self.queue.allowed(row, caller.id)}:
             raise ConflictError(f"ticket {row['id']} may not be edited by this reviewer now: reserved, decided, or "
                                 "another person's turn; read it again")
-        view = await asyncio.to_thread(self.queue.read, row["id"], caller.id)
+        view = await self.queue.aside(self.queue.read, row["id"], caller.id)
         return tuple(await asyncio.gather(*(
             self._judge(row["guard"], Answer(f"{row['id']}-{n}", text, view.question, prompts=Prompts("prompt"),
                                              user_words=view.user_words or None)) for n, text in enumerate(texts))))

@@ -85,6 +85,8 @@ def test_the_guard_is_that_of_path_key_or_model(start: Start) -> None:
     bound = start(guards=GUARDS, bound=("law",))
     assert bound.ask("/v1/check", {"text": SAFE, "model": "med-7b"}).json()["guard"] == "law"
     assert bound.ask("/v1/check/medical", {"text": SAFE}).status_code == 403
+    said = bound.ask("/v1/check/tax", {"text": SAFE})
+    assert (said.status_code, "medical" in said.text, "law" in said.text) == (404, False, True)
     law = start(guards=GUARDS, bound=("*",), default_guard="law")
     assert law.ask("/v1/check", {"text": SAFE}).json()["guard"] == "law"
 

@@ -5,7 +5,6 @@ For keys of the role reviewer. A cookie of the console opens nothing here, so th
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
@@ -118,8 +117,12 @@ def router(gate: Gate, reviewing: Reviewing | None) -> APIRouter:
     statuses = answers_of(404, 409)
     at = "/v1/reviews/{ticket}"
 
-    def run(operation: str, work: Callable[[Reviewing], T]) -> T:
-        return _run(gate, reviewing, operation, work)
+    async def run(operation: str, work: Callable[[Reviewing], T]) -> T:
+        by = _there(reviewing)
+        try:
+            return await by.queue.aside(work, by)
+        except Exception as error:
+            raise _refusal(gate, operation, error) from None
 
     @routes.get("/v1/reviews", responses=answers_of(404), response_model=Reviews)
     async def reviews(caller: ReviewerOf, kind: Annotated[Literal["pending", "recheck"], Query()] = "pending",
@@ -130,21 +133,21 @@ def router(gate: Gate, reviewing: Reviewing | None) -> APIRouter:
             rows = [one for one in by.tickets(caller, kind) if guard in (None, one.guard)]
             return [Held(**_held(by, one, caller)) for one in rows[:limit]]
 
-        return Reviews(tickets=await asyncio.to_thread(run, "list", listed))
+        return Reviews(tickets=await run("list", listed))
 
     @routes.get(at, responses=statuses, response_model=Review)
     async def review(ticket: Ticket, caller: ReviewerOf, response: Response) -> Review:
         """Reserve a ticket and read it, as opening it in the console does; the audit notes it. Reading it again
         prolongs the reservation. 409 where somebody else has it, or it is decided or over."""
         response.headers.update(NO_STORE)
-        return await asyncio.to_thread(run, "read", lambda by: _read(by, ticket, caller))
+        return await run("read", lambda by: _read(by, ticket, caller))
 
     @routes.post(at + "/decide", responses={**statuses, 422: {
         "model": NotWritten, "description": "A field is missing or of another type, or the guard refuses an edited "
                                          "text."}}, response_model=Done)
     async def decide(ticket: Ticket, body: Annotated[Decide, Body()], caller: ReviewerOf) -> Done | JSONResponse:
         """Decide about the version of a ticket that was read. An edited text is judged first."""
-        by = run("decide", lambda by: by)
+        by = _there(reviewing)
         texts = None if body.texts is None else [clean(one) for one in body.texts]
         try:
             refused = await by.decide(ticket, caller, action=body.action, code=body.reason, version=body.version,
@@ -153,35 +156,29 @@ def router(gate: Gate, reviewing: Reviewing | None) -> APIRouter:
             raise _refusal(gate, "decide", error) from None
         if refused is not None:
             return JSONResponse(_refused(refused), 422)
-        return await asyncio.to_thread(run, "decide", lambda by: _done(by, ticket, caller))
+        return await run("decide", lambda by: _done(by, ticket, caller))
 
     @routes.post(at + "/undo", responses=statuses, response_model=Done)
     async def undo(ticket: Ticket, body: Annotated[Version, Body()], caller: ReviewerOf) -> Done:
         """Undo one's decision, or one's proposal of a release, before it takes effect."""
-        return await asyncio.to_thread(run, "undo", lambda by: _changed(by, by.queue.undo, ticket, caller, body))
+        return await run("undo", lambda by: _changed(by, by.queue.undo, ticket, caller, body))
 
     @routes.post(at + "/leave", responses=statuses, response_model=Done)
     async def leave(ticket: Ticket, body: Annotated[Version, Body()], caller: ReviewerOf) -> Done:
         """Give back a ticket that one has reserved."""
-        return await asyncio.to_thread(run, "leave", lambda by: _changed(by, by.queue.leave, ticket, caller, body))
+        return await run("leave", lambda by: _changed(by, by.queue.leave, ticket, caller, body))
 
     return routes
 
 
-def _run(gate: Gate, reviewing: Reviewing | None, operation: str, work: Callable[[Reviewing], T]) -> T:
-    """What the queue says. Raises RefusedError."""
+def _there(reviewing: Reviewing | None) -> Reviewing:
     if reviewing is None:
         raise RefusedError(404, "no_queue", "there is no review queue here; see docs/serve.md")
-    try:
-        return work(reviewing)
-    except Exception as error:
-        raise _refusal(gate, operation, error) from None
+    return reviewing
 
 
 def _refusal(gate: Gate, operation: str, error: Exception) -> RefusedError:
     """A mistake as the answer says it: messages of the queue name tickets and versions, and no text."""
-    if isinstance(error, RefusedError):
-        return error
     if isinstance(error, NotFoundError):
         return RefusedError(404, "unknown_ticket", "there is no such ticket of this key's guards")
     if isinstance(error, ConflictError):

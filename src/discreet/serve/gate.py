@@ -180,8 +180,7 @@ class Gate:
                               ) -> None:
         """Count and write down why enforcing would withhold what goes out together: the judgement that decides."""
         facts = None if answer is None or worst is None else await asyncio.to_thread(facts_of, answer, worst)
-        self.telemetry.metrics.would_hold.labels(
-            asked.guard, outcome.policy, outcome.code, outcome.would, *labels_of(facts)).inc()
+        self.telemetry.metrics.hold(asked.guard, outcome.policy, outcome.code, outcome.would, *labels_of(facts))
         if facts is None:  # There was nothing to judge.
             return
         self.telemetry.event(EVENT, {"request": asked.request, "caller": asked.caller.id, "guard": asked.guard,

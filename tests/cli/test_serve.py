@@ -121,8 +121,17 @@ def test_a_mistake_is_one_line_before_anything_is_served(cli: Cli, words: tuple[
                                                          tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ended = cli("serve", *words)
-    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert said in ended.err
+
+
+def test_nothing_is_said_of_a_service_before_its_keys_log_and_database_are_open(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "keys.json").write_text('{"version": 1, "keys": [{"id": "app", "gaurds": []}]}')
+    for words, said in ((("--keys", tmp_path / "keys.json"), "the key 'app' has 'gaurds'"),
+                        (("--no-auth", "--queue", "sqlite:////none/q.db"), "cannot be opened")):
+        ended = cli("serve", "--domain", "medical", "--port", "0", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert said in ended.err
 
 
 def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli) -> None:
@@ -202,3 +211,16 @@ def test_several_processes_serve_one_port_and_add_up_their_counts(tmp_path: Path
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(60) in (0, -signal.SIGTERM)
         assert all(map(gone, workers))
+
+
+@pytest.mark.services
+def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    """Or they would go on serving alone, with the port taken and settings that nobody can change."""
+    with serving(tmp_path, "--domain", "medical", "--no-auth", "--workers", "1", "--processes", "2") as service:
+        service.ready()
+        below = service.workers()
+        assert len(below) == 4
+        service.process.kill()
+        assert all(map(gone, below))
+        with pytest.raises(httpx.TransportError):
+            service.ask(SAFE)

@@ -76,6 +76,8 @@ class Service:
         headers = {"Authorization": f"Bearer {self.tokens[role]}"} if role in self.tokens else {}
         if body is not None:
             more["json"] = body
+        elif "content" in more:
+            headers["content-type"] = "application/json"
         return self.client.request(method or ("GET" if body is None else "POST"), path, headers=headers, **more)
 
     def events(self, event: str | None = None) -> list[dict[str, Any]]:

@@ -8,17 +8,21 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.serve.conftest import LITIGATOR, SAFE, Service, Start
+from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED, Service, Start
 
 from discreet.core.records import Answer
 from discreet.guard.judgement import Judgement
 from discreet.serve import workers as room
+from discreet.serve.queue import tables
 from discreet.serve.telemetry import Log, Metrics, Plain, Telemetry, Tracing, crash
 
 
@@ -189,3 +193,20 @@ def test_spans_hold_ids_and_codes(start: Start, monkeypatch: pytest.MonkeyPatch)
     assert len(attributes.pop("discreet.request")) == 32
     assert attributes == {"discreet.guard": "medical", "discreet.door": "check", "discreet.answers": 2,
                           "discreet.action": "block", "discreet.code": "privacy/contextual"}
+
+
+def test_a_database_that_is_locked_holds_up_no_answer_that_needs_none(
+        start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "WAIT_S", 60)
+    service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys"})
+    many = min(32, (os.cpu_count() or 1) + 4) + 1  # One more than the threads that asyncio has for everything.
+    with closing(sqlite3.connect(tmp_path / "queue.db", isolation_level=None)) as other, \
+            ThreadPoolExecutor(many) as pool:
+        other.execute("BEGIN IMMEDIATE")
+        held = [pool.submit(service.ask, "/v1/check", {"text": UNDECIDED, "review": True}) for _ in range(many)]
+        while len(service.gate.workers.seen) < many:  # All are judged, and wait for the queue.
+            time.sleep(.01)
+        assert service.ask("/v1/check", {"text": SAFE}, "operator").json()["action"] == "pass"
+        assert not any(one.done() for one in held)
+        other.execute("ROLLBACK")
+        assert {one.result().json()["action"] for one in held} == {"pending"}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,28 @@ def test_the_log_says_which_keys_end(start: Start) -> None:
     add_key(service.app.state.settings.keys, "caller", name="short", days=1)
     _say_ends(service.gate.telemetry, keyring)
     assert [one["caller"] for one in service.events("key_ends")] == ["short"]
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"gaurds": []}, "the key 'app' has 'gaurds', which is no field of it; did you mean 'guards'?"),
+    ({"zzz": 1}, "the key 'app' has 'zzz', which is no field of it; expected some of created, declares"),
+    (None, "the file has 'kyes', which is no field of it; did you mean 'keys'?"),
+    (2, "its version is not 1, the only one that this discreet reads")])
+def test_an_unknown_field_of_the_file_is_named_with_the_nearest(tmp_path: Path, change: Any, said: str) -> None:
+    file = tmp_path / "keys.json"
+    add_key(file, "caller", name="app")
+    held = json.loads(file.read_text())
+    if isinstance(change, dict):
+        held["keys"][0] |= change
+    else:
+        held |= {"kyes": []} if change is None else {"version": change}
+    file.write_text(json.dumps(held))
+    with pytest.raises(InputError, match=re.escape(f"keys.json: {said}")):
+        list_keys(file)
+
+
+@pytest.mark.parametrize("held", ["[]", '{"keys": [1]}', '{"keys": {}, "version": 1', '{"version": 1}', "[" * 9_999])
+def test_what_is_no_file_of_keys_is_refused(tmp_path: Path, held: str) -> None:
+    (tmp_path / "keys.json").write_text(held)
+    with pytest.raises(InputError, match="is not a file of keys"):
+        list_keys(tmp_path / "keys.json")

@@ -44,6 +44,14 @@ class Listing(Model):
             await super().__call__(scope, receive, send)
 
 
+def reviewed(service: Service, ticket: str, step: str) -> dict[str, Any]:
+    """The body of a step that a reviewer may take with the ticket now."""
+    if step == "leave":
+        service.ask(f"/v1/reviews/{ticket}", role="reviewer")
+    body = {"version": service.gate.queue.row(ticket)["version"]}
+    return {**body, "action": "release", "reason": "other"} if step == "decide" else body
+
+
 @pytest.fixture
 def service(start: Start, tmp_path: Path) -> Service:
     return start(transport=Listing(said).transport, upstream={"url": "http://model.test/v1"},
@@ -87,9 +95,13 @@ def test_every_operation_answers_as_it_says(service: Service) -> None:
     for path, method, about in operations(document):
         at = path.replace("{guard}", "medical").replace("{ticket}", ticket)
         body = BODIES.get(path.removeprefix("/guards/{guard}").removesuffix("/{guard}"))
+        reviews = path.startswith("/v1/reviews")
+        owner = "reviewer" if reviews else "caller" if "{ticket}" in path else "operator"
+        if reviews and method == "post":
+            body = reviewed(service, ticket, path.rpartition("/")[2])
         assert (body is None) == (method == "get"), path
-        owner = "caller" if "{ticket}" in path else "operator"
-        answers = [service.ask(at, body, owner), service.ask(at, body, "nobody"), service.ask(at, body, "reviewer")]
+        answers = [service.ask(at, body, owner), service.ask(at, body, "nobody"),
+                   service.ask(at, body, "caller" if reviews else "reviewer")]
         answers += [service.ask(at, {"no": "such"}, owner)] if body is not None else []
         answers += [service.ask(at, {**body, "stream": True}, owner)] if "text/event-stream" in about["responses"][
             "200"]["content"] and body is not None else []

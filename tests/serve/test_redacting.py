@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,13 @@ def test_a_check_gives_the_texts_that_may_go_out(start: Start, redacting: dict[s
     assert (found["action"], found["code"]) == ("redact", "privacy/direct")
     assert found["texts"] == [SAFE, expected(service, LEAK)]
     assert "texts" not in service.ask("/v1/check", {"text": SAFE}).json()
+
+
+def test_half_of_a_surrogate_pair_breaks_no_redacted_answer(start: Start, redacting: dict[str, Any]) -> None:
+    service = start(**redacting)
+    response = service.ask("/v1/check", method="POST", content=json.dumps({"text": f"{LEAK} \ud800"}).encode())
+    assert (response.status_code, response.json()["action"]) == (200, "redact")
+    assert "\ufffd" in response.json()["texts"][0]
 
 
 def test_observing_changes_nothing(proxy: Proxy, redacting: dict[str, Any]) -> None:  # noqa: F811

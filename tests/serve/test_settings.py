@@ -37,7 +37,8 @@ def test_what_the_program_says_wins_over_the_environment_and_that_over_the_file(
 
 
 @pytest.mark.parametrize(("over", "said"), [
-    ({"guards": {}}, "guards: "), ({"prot": 1}, "prot: is not a setting"),
+    ({"guards": {}}, "guards: "),
+    ({"prot": 1}, "prot: is not a setting (did you mean 'port'?)"),
     ({"guards": {"m": {}}}, "guards.m: expected domain"), ({"port": "x"}, "port: input should be a valid integer"),
     ({"guards": {"m": {"domain": "medical", "folder": "g"}}}, "guards.m: expected domain"),
     ({"guards": {"a b": {"domain": "medical"}}}, "is no name"), ({"default_guard": "law"}, "expected one of medical"),

@@ -13,6 +13,7 @@ from discreet.core.records import CAUSES, Answer, Prompts
 from discreet.guard import Guard
 from discreet.serve.console.pages import words
 from discreet.serve.shadow import counted, facts_of, nothing_declared, read_log, summarise
+from discreet.serve.telemetry import MOST_KINDS, Metrics
 
 ECHO = "You are a 52-year-old litigator from Omaha."
 MINE = "I am a 52-year-old litigator from Omaha. May I apply?"
@@ -129,3 +130,14 @@ def test_origins_where_the_guard_broke(medical: Guard) -> None:
     assert facts_of(answer, judgement)["origins"] == []
     with pytest.raises(InputError, match="no observed request"):
         summarise([])
+
+
+def test_who_chooses_the_texts_does_not_choose_how_many_series_there_are() -> None:
+    metrics = Metrics()
+    for number in range(1000):
+        metrics.hold("medical", "p", "privacy/direct", "block", "direct", f"email,kind{number}", "no")
+    metrics.hold("medical", "p", "privacy/undecided", "block", "language", "", "no")
+    metrics.hold("medical", "p", "privacy/direct", "block", "direct", "email,kind0", "no")
+    rows = {row.kinds: row.count for row in counted(metrics).rows}
+    assert (len(rows), sum(rows.values())) == (MOST_KINDS + 1, 1002)
+    assert (rows["email", "kind0"], rows["other",], rows[()]) == (2, 1001 - MOST_KINDS, 1)

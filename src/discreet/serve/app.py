@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -27,6 +27,7 @@ from discreet.serve.doors import (
     openai,
     presidio,
     responses,
+    reviews,
     tickets,
 )
 from discreet.serve.doors.upstream import Upstream
@@ -34,6 +35,8 @@ from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
 from discreet.serve.keys import CALLER, Keyring
 from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
+from discreet.serve.names import unknown_field
+from discreet.serve.reviewing import Reviewing
 from discreet.serve.settings import Settings
 from discreet.serve.shadow import counted
 from discreet.serve.telemetry import SHARED, Log, Metrics, Telemetry, crash
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from discreet.serve.queue.tickets import Queue
     from discreet.serve.queue.webhook import Announcer
 
+Aside: TypeAlias = Callable[[Callable[[], object]], Awaitable[object]]
 KEYS_S = 10.0
 """Seconds between looks for tickets of keys that are gone."""
 WARN_DAYS = 7
@@ -113,8 +117,9 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[str(one) for one in settings.trusted_proxies])
     add_health(app, gate)
+    reviewing = None if gate.queue is None else Reviewing(gate.queue, workers.judge)
     for door in (openai.router(gate, upstream), agentgateway.router(gate), check.router(gate), appeals.router(gate),
-                 tickets.router(gate), presidio.router(gate)):
+                 tickets.router(gate), reviews.router(gate, reviewing), presidio.router(gate)):
         app.include_router(door)
     if upstream is not None:
         for one in (messages,) if upstream.kind == "anthropic" else (responses, messages, completions):
@@ -171,10 +176,10 @@ def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) ->
     """What happens once in a while; each process of several may do it, and none twice."""
     metrics, workers, queue = gate.telemetry.metrics, gate.workers, gate.queue
 
-    async def every(seconds: float, name: str, work: Callable[[], object]) -> None:
+    async def every(seconds: float, name: str, work: Callable[[], object], aside: Aside = asyncio.to_thread) -> None:
         while True:
             try:
-                await asyncio.to_thread(work)
+                await aside(work)
             except Exception as error:
                 gate.queue_failed(name, error)
             await asyncio.sleep(seconds)
@@ -187,12 +192,22 @@ def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) ->
     if keyring is not None:
         yield every(86_400, "keys_end", lambda: _say_ends(gate.telemetry, keyring))
     if queue is not None:
-        yield every(1, "sweep", queue.sweep)
+        yield every(1, "sweep", queue.sweep, queue.aside)
         if keyring is not None:  # A file that cannot be read ends nothing.
             yield every(KEYS_S, "keys", lambda: queue.end_of_keys(
-                keyring.holds))
-    if announcer is not None:
-        yield every(1, "announce", announcer.deliver)
+                keyring.holds), queue.aside)
+    if queue is not None and announcer is not None:
+        yield every(1, "announce", lambda: _announce(gate.telemetry, announcer), queue.aside)
+
+
+def _announce(telemetry: Telemetry, announcer: Announcer) -> None:
+    """Send what is due, count it, and log what did not arrive."""
+    done = announcer.deliver()
+    for outcome, n in done.items():
+        if n:
+            telemetry.metrics.webhook.labels(outcome).inc(n)
+    if done["retried"] or done["given_up"]:
+        telemetry.event("webhook", done)
 
 
 def _say_ends(telemetry: Telemetry, keyring: Keyring) -> None:
@@ -243,9 +258,14 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     """422 with the names of fields, and nothing of what stood in them."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    at = ".".join(str(part)[:40] for part in first["loc"])
-    unknown = first["type"] == "extra_forbidden"
-    said = "an unknown field" if unknown else f"{at}: {first['type'].replace('_', ' ')}"
+    # A misspelt field is missing under its right name too: the wrong one says more.
+    unknown = next((one for one in error.errors() if one["type"] == "extra_forbidden"), None)
+    if tuple(first["loc"]) == ("body",) and "json" not in request.headers.get("content-type", "").lower():
+        said = "the body was not read as JSON; expected the header content-type: application/json"
+    elif unknown is not None:
+        said = unknown_field(request.scope["route"].body_field.field_info.annotation, unknown["loc"][1:])
+    else:
+        said = f"{'.'.join(str(part)[:40] for part in first['loc'])}: {first['type'].replace('_', ' ')}"
     return JSONResponse(RefusedError(422, "invalid", f"{said}; see /openapi.json").body(), 422)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from discreet.core.errors import NotFoundError
+from discreet.core.files import clean
 from discreet.core.records import Answer, Code
 from discreet.guard.conversation import Told, Turn
 from discreet.guard.judgement import Judgement
@@ -179,8 +180,7 @@ class Gate:
                               ) -> None:
         """Count and write down why enforcing would withhold what goes out together: the judgement that decides."""
         facts = None if answer is None or worst is None else await asyncio.to_thread(facts_of, answer, worst)
-        self.telemetry.metrics.would_hold.labels(
-            asked.guard, outcome.policy, outcome.code, outcome.would, *labels_of(facts)).inc()
+        self.telemetry.metrics.hold(asked.guard, outcome.policy, outcome.code, outcome.would, *labels_of(facts))
         if facts is None:  # There was nothing to judge.
             return
         self.telemetry.event(EVENT, {"request": asked.request, "caller": asked.caller.id, "guard": asked.guard,
@@ -221,11 +221,11 @@ class Gate:
             assert self.queue is not None
             assert worst is not None
             own = await asyncio.to_thread(lambda: request_of(answers[0]).of("user"))
-            return await asyncio.to_thread(
+            return await self.queue.aside(
                 self.queue.open, caller=caller.id, mark=caller.mark, guard=guard, code=code,
                 policy=worst.verdict.policy, texts=[one.answer for one in answers], question=question_of(answers[0]),
                 tell_s=self.settings.hold_s + TELL_S,
-                user_words="\n\n".join(own),
+                user_words=clean("\n\n".join(own)),
                 verdict=worst.verdict.to_json(where=True) | {"logit": worst.evidence and worst.evidence.logit},
                 findings=findings, payload=payload, appeal=appeal)
         except Exception as error:
@@ -238,9 +238,9 @@ class Gate:
         assert self.queue is not None
         try:
             if gone:
-                await asyncio.to_thread(self.queue.end, ticket, "caller_gone")
+                await self.queue.aside(self.queue.end, ticket, "caller_gone")
             else:
-                await asyncio.to_thread(self.queue.told, ticket)
+                await self.queue.aside(self.queue.told, ticket)
         except Exception as error:
             self.queue_failed("told", error)
 
@@ -275,10 +275,10 @@ class Gate:
         is not the key's.
         """
         guards = self.settings.guards
-        if path is not None and path not in guards:
-            raise RefusedError(404, "unknown_guard", "there is no guard of that name; expected one of "
-                               f"{', '.join(guards)}")
         mine = [name for name in guards if caller.may_use(name)]
+        if path is not None and path not in guards:  # Guards may be called after customers: only its own are named.
+            raise RefusedError(404, "unknown_guard", "there is no guard of that name; expected one of the key's: "
+                               f"{', '.join(mine) or 'none'}")
         if path is not None and path not in mine:
             raise RefusedError(403, "forbidden", f"the key may not use the guard {path!r}; expected one of its own: "
                                f"{', '.join(mine) or 'none'}")
@@ -323,7 +323,7 @@ class Gate:
         if self.queue is None:
             raise RefusedError(404, "unknown_ticket", "there is no review queue here; see docs/serve.md")
         try:
-            return await asyncio.to_thread(work, self.queue)
+            return await self.queue.aside(work, self.queue)
         except NotFoundError:
             raise RefusedError(404, "unknown_ticket", "there is no such ticket of this key") from None
         except Exception as error:
@@ -345,4 +345,5 @@ def units_of(answer: Answer) -> int:
 def question_of(answer: Answer) -> str | None:
     """What a reviewer reads as the question: the words that were declared, else the last user message."""
     asked = [turn.text for turn in answer.conversation if turn.role == "user" and turn.origin is None]
-    return answer.user_words or answer.question or (asked[-1] if asked else None)
+    said = answer.user_words or answer.question or (asked[-1] if asked else None)
+    return said and clean(said)

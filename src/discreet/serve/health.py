@@ -11,8 +11,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from discreet.serve.gate import Gate
-from discreet.serve.keys import Caller, allowed
+from discreet.serve.keys import Caller
 from discreet.serve.limits import STATUSES, Error
+from discreet.serve.roles import allowed
 
 PROBED_S = 1.0
 """Seconds that a look at the queue's database counts: whoever asks without a key must not keep it busy."""

@@ -9,20 +9,16 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-from fastapi import Depends, Request, Security
-from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
-
-from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError, meant
 from discreet.core.files import why, write_atomic
 from discreet.core.records import USER_MESSAGES, Prompts, UserMessages
 from discreet.guard.text import templates as known_templates
-from discreet.serve.limits import RefusedError
 
 Role = Literal["caller", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -278,7 +274,12 @@ def list_keys(file: Path) -> tuple[Key, ...]:
         raise InputError(f"cannot read {file}: {why(error)}; expected the file that 'discreet serve key add' writes"
                          ) from None
     try:
-        found = tuple(_read(one) for one in json.loads(text)["keys"]) if text.strip() else ()
+        whole = json.loads(text) if text.strip() else {"keys": []}
+        _check_names(whole, ("version", "keys"))
+        if whole.get("version", 1) != 1:
+            raise UsageError("its version is not 1, the only one that this discreet reads; expected the discreet that "
+                             "wrote it, or a newer one")
+        found = tuple(_read(one) for one in whole["keys"])
         if any(key.role not in ROLES or len(key.sha256) != 64 or key.id in RESERVED or len(key.mark) != 16
                or len(key.old_sha256 or key.sha256) != 64 for key in found):
             raise ValueError
@@ -286,7 +287,7 @@ def list_keys(file: Path) -> tuple[Key, ...]:
             _checked(key.prompts)
     except UsageError as error:
         raise InputError(f"{file}: {error}") from None
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise InputError(f"{file} is not a file of keys; expected the one that 'discreet serve key add' writes"
                          ) from None
     return found
@@ -314,8 +315,18 @@ def _day(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
+def _check_names(row: Any, known: Sequence[str]) -> None:
+    """UsageError for a name that is not known, TypeError for what has no names."""
+    if not isinstance(row, dict):
+        raise TypeError
+    for name in row.keys() - {*known}:
+        whose = f"the key {row['id'][:40]!r}" if isinstance(row.get("id"), str) else "the file"
+        raise UsageError(f"{whose} has {name[:40]!r}, which is no field of it; {meant(name, known)}")
+
+
 def _read(row: dict[str, Any]) -> Key:
     """A key of a row. ValueError or TypeError for settings of another type: none of them may widen what counts."""
+    _check_names(row, [one.name for one in fields(Key)])
     lists = {name: row.get(name, []) for name in ("templates", "guards")}
     for found in lists.values():
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
@@ -325,23 +336,3 @@ def _read(row: dict[str, Any]) -> Key:
             isinstance(one, bool) or not isinstance(one, int | None) for one in times) or None in times[1:]:
         raise TypeError
     return Key(**{**row, **{name: tuple(found) for name, found in lists.items()}})
-
-
-_BEARER = HTTPBearer(auto_error=False, scheme_name="bearer", description="Authorization: Bearer <key>")
-_HEADER = APIKeyHeader(name="x-api-key", auto_error=False, scheme_name="header")
-
-
-def allowed(*roles: Role) -> Callable[..., Coroutine[Any, Any, Caller]]:
-    """A dependency that gives the Caller whom `Admission` let in; refuses with 403 for another role."""
-    async def found(request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)],
-                    header: Annotated[str | None, Security(_HEADER)]) -> Caller:
-        caller: Caller = request.scope[CALLER]
-        if caller.role not in roles:
-            raise RefusedError(403, "forbidden", f"the key's role is {caller.role}; expected {' or '.join(roles)}")
-        return caller
-
-    return found
-
-
-CallerOf = Annotated[Caller, Depends(allowed("caller", "operator"))]
-OperatorOf = Annotated[Caller, Depends(allowed("operator"))]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from functools import partial
+from multiprocessing.process import BaseProcess
 from tempfile import TemporaryDirectory
 
 import uvicorn
@@ -26,9 +30,17 @@ from discreet.serve.telemetry import SHARED, Log, quiet_libraries
 def listening_app(settings: Settings) -> FastAPI:
     """The application of one process, with what libraries log through ours."""
     make_room()
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
     app = create_app(settings)
     quiet_libraries(app.state.gate.telemetry.log)
     return app
+
+
+def _end_after(parent: BaseProcess) -> None:
+    """End this process when its parent is killed: it would go on alone on the port, with what nobody can stop."""
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -44,6 +56,17 @@ def listen(settings: Settings) -> socket.socket:
     named = socket.socket(made.family, made.type, socket.IPPROTO_TCP, fileno=made.detach())
     named.set_inheritable(True)
     return named
+
+
+def check(settings: Settings) -> None:
+    """Read and open what a process reads and opens when it starts: keys, log, database, secrets.
+
+    Raises DiscreetError for what cannot be, before anything is said or served; a process of several that ended for it
+    would be started again and again.
+    """
+    queue = create_app(settings).state.gate.queue
+    if queue is not None:
+        queue.close()
 
 
 def run(settings: Settings, bound: socket.socket) -> None:
@@ -62,10 +85,6 @@ def run(settings: Settings, bound: socket.socket) -> None:
         if not server.started:
             raise DiscreetError("the service did not start; its log says why")
         return
-    # What cannot be is found out here: a process that ended for it would be started again and again.
-    queue = create_app(settings).state.gate.queue
-    if queue is not None:
-        queue.close()
     with TemporaryDirectory(prefix="discreet-metrics-") as folder:
         os.environ[SHARED] = folder
         quiet_libraries(Log(settings.log_file))

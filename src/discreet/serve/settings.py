@@ -13,10 +13,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, IPvAnyNetwork, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import InputError, UsageError, meant
 from discreet.core.files import read_yaml
 from discreet.core.records import Action
 from discreet.guard import Guard, Policy
+from discreet.serve.names import beside, check_environment
 
 PREFIX = "DISCREET_SERVE_"
 _FILE: ContextVar[Mapping[str, Any]] = ContextVar("file", default=MappingProxyType({}))
@@ -273,13 +274,14 @@ class Settings(BaseSettings):
         """The settings of a YAML file, the environment over it, and `over` over both.
 
         Raises InputError or UsageError in one line, which names the setting and never its value where that may be a
-        secret.
+        secret; UsageError too for a variable of the environment that is a misspelt setting.
         """
+        check_environment(cls, PREFIX, os.environ)
         before = _FILE.set({} if file is None else _read_yaml(file))
         try:
             return cls(**over)
         except ValidationError as error:
-            raise (UsageError if file is None else InputError)(f"{_in_words(error, file)}") from None
+            raise (UsageError if file is None else InputError)(_in_words(error, file)) from None
         except ValueError as error:  # A variable that is no JSON where JSON is expected.
             raise UsageError(f"the environment: {str(error).splitlines()[0]}; expected JSON in it") from None
         finally:
@@ -304,11 +306,13 @@ def _read_yaml(file: Path) -> Mapping[str, Any]:
 
 def _in_words(error: ValidationError, file: Path | None) -> str:
     """The first mistake, and how many more there are."""
-    first, *more = error.errors(include_url=False, include_input=False, include_context=False)
+    # A misspelt setting may be missing under its right name too: the wrong one says more.
+    first, *more = sorted(error.errors(include_url=False, include_input=False, include_context=False),
+                          key=lambda one: one["type"] != "extra_forbidden")
     at = ".".join(str(part) for part in first["loc"])
     said = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
-        said = "is not a setting"
+        said = f"is not a setting ({meant(first['loc'][-1], beside(Settings, first['loc']))})"
     elif at == "guards" and first["type"] == "missing":
         at, said = "", "guards is missing; expected --domain, --guard, or guards in the file of --config"
     elif not said[:2].isupper():

@@ -22,6 +22,8 @@ from discreet.core.files import event_line, refuse_text, why
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder where the processes of one service share their counts."""
+MOST_KINDS = 200
+"""Combinations of kinds of attributes that have a series of their own."""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
@@ -37,6 +39,7 @@ class Metrics:
             except ProcessLookupError:  # One that was killed would be counted on.
                 mark_process_dead(pid, str(shared))  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
+        self._kinds = {""}
         self.requests = Counter("discreet_requests", "Requests by door (path of the route), and HTTP status.",
                                 ("door", "status"), registry=registry)
         self.decisions = Counter("discreet_decisions", "Decisions by guard, door, action and reason code.",
@@ -65,8 +68,21 @@ class Metrics:
                              multiprocess_mode="livesum")
         self.waiting = Gauge("discreet_waiting", "Answers that wait for a worker.", registry=registry,
                              multiprocess_mode="livesum")
+        self.webhook = Counter("discreet_webhook", "Calls of the webhook: arrived, retried (failed, tried again) or "
+                               "given_up.", ("outcome",), registry=registry)
         self.queue_errors = Counter("discreet_queue_errors", "Calls of the review queue that failed, by operation.",
                                     ("operation",), registry=registry)
+
+    def hold(self, guard: str, policy: str, code: str, action: str, cause: str, kinds: str, declared: str) -> None:
+        """Count an observed decision that enforce would hold.
+
+        Whoever chooses the texts chooses which kinds come together: those beyond the first `MOST_KINDS` are "other", or
+        there would be as many series as they like.
+        """
+        if len(self._kinds) < MOST_KINDS:
+            self._kinds.add(kinds)
+        self.would_hold.labels(guard, policy, code, action, cause, kinds if kinds in self._kinds else "other",
+                               declared).inc()
 
     def _gathered(self) -> CollectorRegistry:
         if self._shared is None:

@@ -89,7 +89,7 @@ class Proxy:
 def proxy(model: str, tmp_path: Path) -> Iterator[Proxy]:
     """A service of its own process with a queue, which holds streams for a reviewer."""
     keys = tmp_path / "keys.json"
-    tokens = {role: add_key(keys, role, (), role)[1] for role in ("caller", "operator")}
+    tokens = {role: add_key(keys, role, (), role)[1] for role in ("caller", "reviewer", "operator")}
     queue: dict[str, Any] = {"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": str(tmp_path / "queue-keys"),
                              "undo_s": 0}
     (tmp_path / "serve.yaml").write_text(yaml.safe_dump({

@@ -24,9 +24,10 @@ def test_a_generated_client(proxy: Proxy, tmp_path: Path) -> None:
     subprocess.run([installed / ".bin" / "openapi-typescript", f"{proxy.served.url}/openapi.json", "--output",
                     "api.d.ts", "--default-non-nullable", "false"], cwd=tmp_path, check=True)
     subprocess.run([installed / ".bin" / "tsc", *COMPILED, "client.mts"], cwd=tmp_path, check=True)
-    ended = subprocess.run(["node", "client.mjs", proxy.served.url, proxy.tokens["caller"]], cwd=tmp_path, check=True,
-                           stdout=subprocess.PIPE, text=True)
+    ended = subprocess.run(["node", "client.mjs", proxy.served.url, proxy.tokens["caller"],
+                            proxy.tokens["reviewer"]], cwd=tmp_path, check=True, stdout=subprocess.PIPE, text=True)
     assert json.loads(ended.stdout) == {
         "safe": "pass", "impossible": False, "flagged": ["block", "privacy/contextual"], "held": "pending",
         "ticket": "pending", "listed": [True], "refused": [404, "unknown_guard"],
-        "answered": ["privacy/contextual", False], "counts": 403}
+        "answered": ["privacy/contextual", False],
+        "reviewed": [1, "privacy/contextual", "released", "released", 403], "counts": 403}

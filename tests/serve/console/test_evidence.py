@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.serve.console.evidence import HUES, Legend, visible
+from discreet.serve.console.evidence import HUES, Legend, labelled, visible
 
 
 def finding(kind: str, start: int, end: int, person: str = "person 1", *, counts: bool = True) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def test_the_pieces_put_together_are_the_text_whatever_the_spans_say(text: str, 
     place = 0
     for piece, marks in pieces:
         covering = [f["type"] for f in found if f["start"] <= place and place + len(piece) <= f["end"]]
-        assert [mark.type for mark in marks] == covering
+        assert sorted(mark.type for mark in marks) == sorted(covering)
         place += len(piece)
 
 
@@ -39,6 +39,41 @@ def test_hues_belong_to_classes_that_count_and_lines_to_people() -> None:
     assert [(one.type, one.hue, one.mark, one.line) for one in marks] == [
         ("visit", 0, "1", "one"), ("age", 1, "1", "one"), ("place", 2, "2", "two"), ("drug", 0, "", "nobody"),
         ("age", 1, "cohort", "three")]
+
+
+def labels(text: str, found: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """Each piece that is marked: how it looks, and what is written at its end."""
+    return [(piece, marks[0].type + ("" if marks[0].counts else " framed"),
+             ", ".join(f"{one.type} {one.mark}".strip() for one in labelled(marks)))
+            for piece, marks in Legend(found).cut(text, found) if marks]
+
+
+def test_what_counts_is_never_framed_by_what_does_not() -> None:
+    text = "with two children"
+    found = [finding("sex", 5, 8, counts=False), finding("family", 5, 17)]
+    assert labels(text, found) == [("two", "family", "family 1, sex 1"), (" children", "family", "family 1")]
+
+
+def test_a_long_finding_is_named_once_at_its_end_and_a_short_one_in_it_is_seen() -> None:
+    text = "of 12 Elm Street, Omaha NE."
+    found = [finding("address", 3, 26, ""), finding("place", 10, 16), finding("place", 18, 23)]
+    assert labels(text, found) == [("12 Elm ", "address", ""), ("Street", "place", "place 1"), (", ", "address", ""),
+                                   ("Omaha", "place", "place 1"), (" NE", "address", "address")]
+    marks = [marks for _, marks in Legend(found).cut(text, found) if marks]
+    assert [(one[0].begins, one[0].ends) for one in marks] == [(True, False), (True, True), (False, False),
+                                                               (True, True), (False, True)]
+
+
+def test_what_is_bound_to_nobody_is_no_person_of_the_legend() -> None:
+    legend = Legend([finding("email", 0, 3, ""), finding("age", 4, 6)])
+    assert [one.name for one in legend.people] == ["person 1"]
+    assert legend.cut("a@b 52", [finding("email", 0, 3, "")])[0][1][0].line == "nobody"
+
+
+def test_edges_beyond_the_text_are_its_ends() -> None:
+    assert labels("abc", [finding("age", -4, 9)]) == [("abc", "age", "age 1")]
+    assert labels("a\n<b>", [finding("age", 0, 1), finding("place", 1, 5)]) == [("a", "age", "age 1"),
+                                                                               ("\n<b>", "place", "place 1")]
 
 
 def test_more_classes_than_hues_and_people_than_lines() -> None:

@@ -472,6 +472,7 @@ def test_a_service_without_keys_is_for_this_machine_alone(start: Start, tmp_path
     assert here.get("/queue").status == 200
     assert PART in here.get(f"/tickets/{ticket}").text
     assert here.get("/audit").status == 200
+    assert PART in Person(service.app, "http://127.0.0.1:8300").get(f"/tickets/{ticket}").text
     assert named.get("/queue").status == 400
 
 

@@ -206,8 +206,6 @@ def test_arguments_that_are_no_object_have_no_block(proxy: Proxy) -> None:  # no
     ("/v1/messages", {"tools": [{"type": "bash_20250124", "name": "b"}]}, 422),
     ("/v1/messages", {"messages": [{"role": "system", "content": "x"}]}, 422),
     ("/v1/messages", {"messages": [{"role": "user", "content": [{"type": "container_upload"}]}]}, 422),
-    ("/v1/messages", {"messages": [{"role": "user", "content": [{
-        "type": "document", "source": {"type": "text", "data": "x"}, "citations": {"enabled": True}}]}]}, 422),
     ("/v1/completions", {"prompt": [1, 2]}, 422)])
 def test_what_the_model_cannot_be_asked_is_refused(proxy: Proxy, path: str, more: dict[str, Any],  # noqa: F811
                                                    status: int) -> None:
@@ -215,6 +213,34 @@ def test_what_the_model_cannot_be_asked_is_refused(proxy: Proxy, path: str, more
     response = service.ask(path, {**DOORS[path], **more})
     assert response.status_code == status
     assert model.asked == []
+
+
+PASSAGES: list[dict[str, Any]] = [
+    {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": SAFE}},
+    {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}},
+    {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": SAFE}]}]
+
+
+@pytest.mark.parametrize("passage", PASSAGES)
+@pytest.mark.parametrize(("citations", "status"), [
+    ({"enabled": True}, 422), ({"enabled": "yes"}, 422), (True, 422), ([], 422), ({"enabled": False}, 200),
+    (None, 200)])
+def test_citations_that_are_asked_for_are_refused_and_none_are_made_up(
+        proxy: Proxy, passage: dict[str, Any], citations: Any, status: int) -> None:  # noqa: F811
+    service, model = proxy(SAFE)
+    block = {**passage, "citations": citations}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": [block]}
+    for blocks in ([block, {"type": "text", "text": "What does it do?"}], [result]):
+        if blocks == [result] and "base64" in str(passage):
+            continue  # A file in the result of a tool is refused by itself.
+        said = {"messages": [{"role": "user", "content": blocks}]}
+        response = service.ask("/v1/messages", {**DOORS["/v1/messages"], **said})
+        assert response.status_code == status
+        if status == 200:
+            assert [one["citations"] for one in response.json()["content"]] == [None]
+        else:
+            assert "citations" in response.json()["error"]["message"]
+    assert bool(model.asked) == (status == 200)
 
 
 @pytest.mark.parametrize(("path", "more"), [

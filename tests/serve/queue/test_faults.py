@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.serve.queue.conftest import Clock, put
 
 from discreet.core.errors import DiscreetError, UnavailableError
 from discreet.serve.queue.audit import verify
+from discreet.serve.queue.tables import _Turns
 from discreet.serve.queue.tickets import Queue
 
 
@@ -124,3 +126,17 @@ def test_a_clock_that_jumps_releases_nothing_by_itself(queue: Queue, clock: Cloc
     queue.sweep()
     assert queue.state(pending, "clinic").status == ("pending" if jump < 0 else "expired")
     assert queue.state(newer, "clinic").payload is None
+
+
+def test_a_writer_waits_for_those_before_it_no_longer_than_for_itself() -> None:
+    """Else sixteen writers on a locked database would wait for the sum of what each waits."""
+    turns = _Turns("sqlite:///queue.db", wait_s=.05)
+    with ThreadPoolExecutor(3) as pool:
+        with turns:
+            late = [pool.submit(turns.__enter__) for _ in range(3)]
+            for one in late:
+                with pytest.raises(UnavailableError, match="is locked by another process; nothing was released"):
+                    one.result(20)
+        assert pool.submit(turns.__enter__).result(20) is None  # Who gave up is waited for by nobody.
+    turns.__exit__()
+    assert not turns._waiting

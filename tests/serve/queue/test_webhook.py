@@ -131,6 +131,20 @@ def test_a_service_announces_what_its_queue_decided(start: Any, tmp_path: Path, 
         assert app.headers[0]["Discreet-Signature"].startswith("v1=")
 
 
+def test_a_webhook_that_nobody_takes_is_counted_and_logged(start: Any, tmp_path: Path, socket_enabled: None) -> None:
+    service = start(queue={"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / "keys",
+                           "webhook": {"url": "http://127.0.0.1:9/secret-path", "secret": SECRET}})
+    put(service.gate.queue, caller="caller")
+    until = time.monotonic() + 20
+    while not (found := service.events("webhook")):
+        assert time.monotonic() < until
+        time.sleep(.05)
+    assert {name: found[0][name] for name in ("arrived", "retried", "given_up")} == {
+        "arrived": 0, "retried": 1, "given_up": 0}
+    assert 'discreet_webhook_total{outcome="retried"} 1.0' in service.ask("/metrics", role="operator").text
+    assert "secret-path" not in service.log.getvalue()
+
+
 def test_a_short_secret_is_refused(queue: Queue) -> None:
     with pytest.raises(UsageError, match="3 characters") as caught:
         Announcer(queue, "http://app", "abc")

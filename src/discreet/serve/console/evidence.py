@@ -20,13 +20,18 @@ _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What one finding puts on a piece of text: class and hue (1 to 8, 0 for none), whose it is and that line."""
+    """What one finding puts on a piece of text: class and hue (1 to 8, 0 for none), whose it is and that line.
+
+    `begins` and `ends` say whether the finding does so with this piece.
+    """
 
     type: str
     hue: int
     mark: str
     line: str
     counts: bool
+    begins: bool
+    ends: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class Person:
 
 
 Piece: TypeAlias = "tuple[str, list[Mark]]"
-"""A piece of a text, and what covers it."""
+"""A piece of a text, and what covers it; the first decides how it looks."""
 
 
 class Legend:
@@ -65,7 +70,8 @@ class Legend:
             name: 1 + place % HUES for place, name in enumerate(coloured)}
         seen = Counter(str(one["type"]) for one in ordered)
         self.classes = sorted(((name, self._hues[name], n) for name, n in seen.items()), key=lambda one: not one[1])
-        people = {str(one["person"]): str(one["subject"]) for one in every if one["subject"] != "nobody"}
+        people = {str(one["person"]): str(one["subject"]) for one in every
+                  if one["person"] and one["subject"] != "nobody"}
         self._people = {
             name: Person(name, subject, name.removeprefix("person "), LINES[place] if place < len(LINES) else "more")
             for place, (name, subject) in enumerate(people.items())}
@@ -73,16 +79,25 @@ class Legend:
                        if name in self._people]
 
     def cut(self, text: str, findings: Sequence[Mapping[str, Any]]) -> list[Piece]:
-        """`text` cut at every edge of a finding: its pieces, put together the text, each with what covers it."""
+        """`text` cut at every edge of a finding: its pieces, put together the text, each with what covers it: what
+        counts before what does not, and of these the shorter one, which would not be seen otherwise."""
         size = len(text)
+        order = sorted(findings, key=lambda one: (not one["counts"], one["end"] - one["start"]))
         ends = sorted({0, size, *(min(max(end, 0), size) for f in findings for end in (f["start"], f["end"]))})
-        return [(text[start:end], [self._mark(f) for f in findings if f["start"] <= start and end <= f["end"]])
+        return [(text[start:end], [self._mark(f, begins=start == max(f["start"], 0), ends=end == min(f["end"], size))
+                                   for f in order if f["start"] <= start and end <= f["end"]])
                 for start, end in pairwise(ends)]
 
-    def _mark(self, finding: Mapping[str, Any]) -> Mark:
+    def _mark(self, finding: Mapping[str, Any], *, begins: bool, ends: bool) -> Mark:
         person = self._people.get(str(finding["person"]))
         return Mark(str(finding["type"]), self._hues[str(finding["type"])], person.mark if person else "",
-                    person.line if person else "nobody", bool(finding["counts"]))
+                    person.line if person else "nobody", bool(finding["counts"]), begins, ends)
+
+
+def labelled(marks: Sequence[Mark]) -> list[Mark]:
+    """What is written at the end of a piece: what ends there, and before it what the piece looks like."""
+    ending = [one for one in marks if one.ends]
+    return list(dict.fromkeys([marks[0], *ending])) if ending else []
 
 
 def visible(text: str) -> Markup:

@@ -16,7 +16,7 @@ from discreet.core.numbers import NOTHING, counted, number, percent, share
 from discreet.report.people import scale
 from discreet.report.render import templates
 from discreet.report.summary import words_of
-from discreet.serve.console.evidence import visible
+from discreet.serve.console.evidence import labelled, visible
 
 
 @cache
@@ -50,7 +50,7 @@ def environment() -> Environment:
         away=lambda s: f"in {span(s)}" if s > 0 else "now", left=lambda s: f"{span(s)} left",
         seconds=lambda s: f"{max(0, -int(-s // 1))} s", brief=lambda ticket: ticket[:10], visible=visible,
         share=share, counted=counted, thousands=lambda n: f"{n:,}", words=lambda name: str(name).replace("_", " "),
-        label=lambda code, kind: label(kind, code), number=number, percent=percent,
+        label=lambda code, kind: label(kind, code), number=number, percent=percent, labelled=labelled,
         people_scale=lambda people: Markup(scale(people)),
         lasting=lambda s: NOTHING if s is None else span(s), exact=lambda s: _time(s, "%Y-%m-%d %H:%M:%S"),
         iso=lambda s: _time(s, "%Y-%m-%dT%H:%M:%SZ"), clock=lambda s: _time(s, "%d %b, %H:%M UTC"))

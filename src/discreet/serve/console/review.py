@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
-from discreet.core.errors import ConflictError, NotFoundError, UsageError
-from discreet.core.records import Answer, Prompts
+from discreet.core.errors import ConflictError, UsageError
 from discreet.guard.judgement import Judgement
 from discreet.serve.console.evidence import Legend, Piece
 from discreet.serve.console.pages import label
 from discreet.serve.console.statistics import audit_rows
 from discreet.serve.keys import Caller
-from discreet.serve.outcome import worst_of
 from discreet.serve.queue.records import Allowed, TicketRow, TicketView
 from discreet.serve.queue.store import row_of
-from discreet.serve.queue.tickets import Queue
+from discreet.serve.reviewing import Reviewing
 
-Judge: TypeAlias = Callable[[str, Answer], Awaitable[Judgement]]
-
-MOST = 500
-"""Tickets that a list reads."""
 DECIDING = ("release", "release_edited", "block")
 
 
@@ -84,18 +76,15 @@ class Shown:
 
 
 class Review:
-    """Reads and decides for reviewers. A key has the tickets of its guards only.
+    """What pages show of `Reviewing`, and what they say of a form that did nothing. Raises as `Reviewing` does."""
 
-    Raises NotFoundError for a ticket that is not there for this reviewer; UnavailableError as the queue does.
-    """
-
-    def __init__(self, queue: Queue, judge: Judge, clock: Callable[[], float]) -> None:
-        self._queue, self._judge, self._clock = queue, judge, clock
+    def __init__(self, reviewing: Reviewing) -> None:
+        self._reviewing, self._queue = reviewing, reviewing.queue
+        self.own = reviewing.own
 
     def listing(self, caller: Caller, asked: Mapping[str, str]) -> Listing:
         """Tickets by deadline: those that wait, or with `kind` "recheck" those that are asked about a second time."""
-        kinds = {kind: self._queue.tickets(status=kind, guards=caller.guards, limit=MOST) for kind in (
-            "pending", "recheck")}
+        kinds = {kind: self._reviewing.tickets(caller, kind) for kind in ("pending", "recheck")}
         rows = kinds["recheck" if asked.get("kind") == "recheck" else "pending"]
         wanted = [one for one in rows if asked.get("guard") in ("", None, one.guard)
                   and asked.get("code") in ("", None, one.code)]
@@ -103,22 +92,14 @@ class Review:
             "guard": [(name, name, n) for name, n in sorted(Counter(one.guard for one in rows).items())],
             "code": [(name, label("code", name), n) for name, n in sorted(Counter(one.code for one in rows).items())],
             "kind": [("recheck", "blind re-check", len(kinds["recheck"]))] if kinds["recheck"] else []}
-        return Listing(len(kinds["pending"]), [self._listed(one, caller.id) for one in wanted], choices)
+        return Listing(len(kinds["pending"]), [self._listed(one, caller) for one in wanted], choices)
 
-    def _listed(self, row: TicketRow, me: str) -> Listed:
-        reserved = row.reserved_by is not None and (row.reserved_until or 0) > self._clock()
+    def _listed(self, row: TicketRow, caller: Caller) -> Listed:
+        reserved, me = self._reviewing.reserved(row), caller.id
         state = ("you" if row.reserved_by == me else str(row.reserved_by)) if reserved else "–"
         if row.status == "pending" and row.first_by is not None:
             state = "waits for a second reviewer" if row.first_by == me or not reserved else f"{state}, second"
-        free = row.first_by != me and (not reserved or row.reserved_by == me)
-        return Listed(row.id, row, free, state)
-
-    def own(self, ticket: str, caller: Caller) -> Mapping[str, Any]:
-        """The ticket's columns, after what is due."""
-        row = self._queue.settled(ticket)
-        if not caller.may_use(row["guard"]):
-            raise NotFoundError("there is no such ticket of this key's guards")
-        return row
+        return Listed(row.id, row, self._reviewing.is_free(row, caller), state)
 
     def undoable(self, ticket: str, caller: Caller) -> Mapping[str, Any] | None:
         """What this reviewer decided about a ticket and may still undo: `{id, version, action, until}`."""
@@ -131,22 +112,15 @@ class Review:
 
     def show(self, ticket: str, caller: Caller, told: Told | None = None) -> Shown:
         """Reserve a ticket that is free, and read it; else say why there is nothing to read."""
-        row, me, view = self.own(ticket, caller), caller.id, None
-        allowed = [one.action for one in self._queue.allowed(row, me)]
-        if "release" in allowed:
-            try:
-                if "reserve" in allowed:
-                    self._queue.reserve(ticket, me, row["version"])
-                view = self._queue.read(ticket, me)
-            except ConflictError:
-                pass
-            row = self.own(ticket, caller)
+        view = self._reviewing.read(ticket, caller)
+        row, me = self.own(ticket, caller), caller.id
         before, after = self._neighbours(row, caller)
         status = told.status if told is not None else 410 if row["status"] == "expired" else 200
         plain = row_of(row, blind=False)
         if view is None:
             heading, explanation = self._closed(plain, me)
-            return Shown(status, plain, heading, explanation, after, before, undo="undo" in allowed)
+            return Shown(status, plain, heading, explanation, after, before,
+                         undo="undo" in {one.action for one in self._queue.allowed(row, me)})
         findings = [{**one, "text": one.get("answer", 0)} for one in view.findings]
         edited, again = (told.edited, told.judgements) if told is not None else ((), ())
         judged = [[{**asdict(one), "text": place} for one in one_of.findings] for place, one_of in enumerate(again)]
@@ -198,38 +172,22 @@ class Review:
         return Told(409, f"{what} Nothing of yours was written; this is the ticket as it is now.")
 
     async def decide(self, ticket: str, caller: Caller, form: FormData) -> Told | None:
-        """Write the decision of a form; None, or what to say because nothing was written.
-
-        An edited text is judged by the guard of the ticket, with the user's own words as they were known. What is
-        flagged or not judged is refused; what the guard cannot decide on needs the form's `confirmed`, the digest of
-        exactly that text.
-        """
+        """Write the decision of a form; None, or what to say because nothing was written."""
         action, _, code = str(form.get("choice", "")).partition(":")
-        version = number_of(str(form.get("version", "")))
-        given: dict[str, Any] = {"action": action, "code": code}
-        row = await run_in_threadpool(self.own, ticket, caller)
+        texts = None
+        if action == "release_edited":
+            texts = tuple(str(one).replace("\r\n", "\n") for one in form.getlist("text"))
         try:
-            if action == "release_edited":
-                texts = tuple(str(one).replace("\r\n", "\n") for one in form.getlist("text"))
-                view = await run_in_threadpool(self._queue.read, ticket, caller.id)
-                judgements = tuple(await asyncio.gather(*(
-                    self._judge(row["guard"], Answer(f"{ticket}-{n}", text, view.question, prompts=Prompts("prompt"),
-                                                     user_words=view.user_words or None))
-                    for n, text in enumerate(texts))))
-                found, worst = worst_of(judgements)
-                digest = sha256("\0".join(texts).encode()).hexdigest()
-                confirmed = found == "privacy/undecided" and form.get("confirmed") == digest
-                if worst is None or not (found == "ok" or confirmed):
-                    return Told(422, refusal=label("refused", found), code=found, edited=texts, judgements=judgements,
-                                digest=digest if found == "privacy/undecided" else "")
-                given |= {"text": texts, "verdict": worst.verdict.to_json()}
-            await run_in_threadpool(lambda: self._queue.decide(
-                ticket, caller.id, version=version, **given))
+            found = await self._reviewing.decide(
+                ticket, caller, action=action, code=code, version=number_of(str(form.get("version", ""))), texts=texts,
+                confirmed=str(form.get("confirmed", "")))
         except ConflictError:
             return await run_in_threadpool(self.conflict, ticket)
         except UsageError as error:
-            return Told(422, f"Nothing was written: {error}.", edited=tuple(given.get("text", ())))
-        return None
+            return Told(422, f"Nothing was written: {error}.", edited=texts or ())
+        return None if found is None else Told(
+            422, refusal=label("refused", found.code), code=found.code, edited=found.texts, judgements=found.judgements,
+            digest=found.digest)
 
 
 def number_of(given: str) -> int:

@@ -26,13 +26,14 @@ from discreet.core.errors import ConflictError, NotFoundError, UnavailableError
 from discreet.report.figure import css
 from discreet.serve.console.oidc import Provider
 from discreet.serve.console.pages import render
-from discreet.serve.console.review import Judge, Review, Told, number_of
+from discreet.serve.console.review import Review, Told, number_of
 from discreet.serve.console.session import Guarded, Session
 from discreet.serve.console.sign_in import Note, SignIn, base_of
 from discreet.serve.console.statistics import audit_rows, observing, reviewing
 from discreet.serve.keys import LOCAL, Keyring
 from discreet.serve.limits import RefusedError
 from discreet.serve.queue.tickets import Queue
+from discreet.serve.reviewing import Judge, Reviewing
 from discreet.serve.shadow import Summary
 
 Handler: TypeAlias = Callable[..., Awaitable[Response]]
@@ -80,7 +81,7 @@ class Console:
                  clock: Callable[[], float] = time.time) -> None:
         self._queue, self._load, self._observed, self._clock = queue, load, observed, clock
         self._signing = SignIn(self, queue.database, keyring, provider, note, clock)
-        self._review = Review(queue, judge, clock)
+        self._review = Review(Reviewing(queue, judge, clock))
 
     def app(self) -> ASGIApp:
         """The application to mount, at any path."""

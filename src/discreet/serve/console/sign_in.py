@@ -72,7 +72,8 @@ class SignIn:
     async def _sign_in(self, request: Request) -> Response:
         """The form, and what it sends: a key is compared with the keyring and goes nowhere else."""
         if self._keyring is None:
-            return await self._pages.said(self._signed_in(request, LOCAL, "none"), request)
+            return await self._pages.said(self._signed_in(
+                request, LOCAL, "none", request.query_params.get("next", "")), request)
         if request.method == "POST":
             return await self._pages.said(self._key_sent(request), request)
         return self._page(request, request.query_params.get("next", ""))

@@ -17,8 +17,8 @@ from discreet.core.records import Answer
 from discreet.serve.doors.chat import MalformedError, and_together, strings
 from discreet.serve.doors.declared import UserHeader, end_user
 from discreet.serve.gate import Gate, not_judged
-from discreet.serve.keys import CallerOf
 from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.roles import CallerOf
 from discreet.serve.settings import BLOCKED
 
 

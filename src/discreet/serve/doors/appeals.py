@@ -9,8 +9,9 @@ from fastapi.responses import JSONResponse
 
 from discreet.serve.doors.check import Checked, Judged, Name, answer_of, asked_for
 from discreet.serve.gate import Gate
-from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.keys import Caller
 from discreet.serve.limits import Error, answers_of
+from discreet.serve.roles import CallerOf
 
 
 def router(gate: Gate) -> APIRouter:

@@ -71,8 +71,11 @@ def _parts(block: Json) -> Iterator[Json]:
     else:
         raise unsupported("a block of this type", "text, image, document, search_result, tool_use or tool_result, "
                           "whole and not by the id of a file")
-    if isinstance(cited := block.get("citations"), dict) and cited.get("enabled"):
-        raise unsupported("a document with citations", "documents without them: chat completions do not cite")
+    # Of a text block they are those of an earlier answer; of a passage they are asked for.
+    cited = None if kind == "text" else block.get("citations")
+    if cited is not None and not (isinstance(cited, dict) and cited.get("enabled") in (None, False)):
+        raise unsupported("a document or search result with citations", "them without: chat completions do not cite, "
+                          "and none are made up here; an upstream with kind: anthropic does")
 
 
 def _address(source: Any) -> str:

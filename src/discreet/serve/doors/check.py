@@ -11,13 +11,15 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.core.files import clean
 from discreet.core.records import Answer, Asker, Code, Origin, Turn
 from discreet.serve.doors.declared import ASKER, Declaration, Passage, UserHeader, asked, end_user
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
-from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.keys import Caller
 from discreet.serve.limits import Error, RefusedError, answers_of
 from discreet.serve.outcome import Act, Outcome, details
+from discreet.serve.roles import CallerOf
 
 
 class CheckedTurn(BaseModel):
@@ -109,7 +111,8 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user
 def asked_for(gate: Gate, caller: Caller, body: Judged, path: str | None) -> tuple[str, str, list[Answer]]:
     """The guard, an id of the request, and the answers to judge. Raises RefusedError for what is over the limits."""
     guard = gate.route(caller, body.model, path)
-    texts = [body.text] if isinstance(body.text, str) else body.text
+    # What JSON can say and no answer in UTF-8 can would be held, and then neither be read nor be fetched.
+    texts = [clean(one) for one in ([body.text] if isinstance(body.text, str) else body.text)]
     limits = gate.settings.limits
     if len(texts) > limits.texts:
         raise RefusedError(413, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")

@@ -18,8 +18,8 @@ from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.proxy import ANSWERED, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
-from discreet.serve.keys import CallerOf
 from discreet.serve.limits import answers_of
+from discreet.serve.roles import CallerOf
 
 
 class TextCompletion(BaseModel):

@@ -23,8 +23,9 @@ from discreet.serve.doors.items import format_of
 from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
-from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.roles import CallerOf
 
 Object = dict[str, Any]
 STOPPED = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "function_call": "tool_use",

@@ -22,9 +22,10 @@ from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.proxy import ANSWERED, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate, not_judged
-from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError, answers_of
 from discreet.serve.outcome import details
+from discreet.serve.roles import CallerOf
 
 FIXED = ("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm",
          "self-harm/intent", "self-harm/instructions", "sexual", "sexual/minors", "violence", "violence/graphic")

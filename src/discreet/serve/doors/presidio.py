@@ -18,8 +18,8 @@ from discreet.guard.score import probability
 from discreet.guard.text.direct.presidio import ENTITIES
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
-from discreet.serve.keys import OperatorOf
 from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.roles import OperatorOf
 
 NAMES = {ours: theirs for theirs, ours in ENTITIES.items()} | {"person_name": "PERSON", "place": "LOCATION"}
 """Presidio's names of what both know; another type is its own in capitals."""

@@ -20,8 +20,9 @@ from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
-from discreet.serve.keys import Caller, CallerOf
+from discreet.serve.keys import Caller
 from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.roles import CallerOf
 
 Object = dict[str, Any]
 DELTAS = {"output_text": ("text", "output_text"), "refusal": ("refusal", "refusal"),

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from discreet.core.files import dump_json
 from discreet.serve.gate import Gate
-from discreet.serve.keys import CallerOf, OperatorOf
 from discreet.serve.limits import answers_of
+from discreet.serve.roles import CallerOf, OperatorOf
 
 Status = Literal["pending", "released", "blocked", "expired"]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, and_, insert, or_, select, update
 
@@ -19,6 +22,9 @@ from discreet.serve.queue.vault import Vault
 Fields = Mapping[Any, Any]
 """The columns of a ticket."""
 ERASED: dict[str, Any] = {"key_name": None, "wrapped": None, "sealed": None, "edited": None}
+THREADS = 32
+"""Calls of a queue that may wait for its database at a time."""
+T = TypeVar("T")
 SYSTEM = "discreet"
 """Who acts in the audit where no person does."""
 _DRAW = random.SystemRandom()
@@ -31,12 +37,19 @@ class Store:
                  clock: Callable[[], float]) -> None:
         self.vault, self.database, self.clock = vault, Database(url), clock
         self.expires_s, self.recheck, self.notify = expires_s, recheck, notify
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="discreet-queue")
         upgrade(self.database)
         self.audit_key = vault.lasting()
 
     def close(self) -> None:
         """Give back the database's connections."""
+        self._threads.shutdown(wait=False)
         self.database.close()
+
+    async def aside(self, work: Callable[..., T], *given: Any, **named: Any) -> T:
+        """Call something of the queue in a thread of its own: where the database is locked, what judges goes on in
+        others."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *given, **named))
 
     def row(self, ticket: str) -> Fields:
         """The ticket as it stands in the database. NotFoundError for none."""

@@ -107,6 +107,8 @@ sessions = Table(
 )
 
 _WRITES = "discreet_writes"
+WAIT_S = 10
+"""Seconds that a writer of SQLite waits for others of its process, and again for other processes."""
 LOCK = 0x64697363
 """The advisory lock in PostgreSQL under which the audit's chain grows, and migrations run."""
 
@@ -126,10 +128,10 @@ class Database:
                              ) from None
         self.name = self.url.render_as_string(hide_password=True)
         self._inode = (0, 0)
-        self._turn: AbstractContextManager[Any] = _Turns() if self.is_sqlite else nullcontext()
+        self._turn: AbstractContextManager[Any] = _Turns(self.name, WAIT_S) if self.is_sqlite else nullcontext()
         if self.is_sqlite:
             self._make_file()
-        lite = {"timeout": 10, "check_same_thread": False}
+        lite = {"timeout": WAIT_S, "check_same_thread": False}
         with self._said():
             self.engine: Engine = create_engine(
                 self.url, hide_parameters=True, pool_pre_ping=not self.is_sqlite,
@@ -225,13 +227,15 @@ class Database:
 
 
 class _Turns(AbstractContextManager[None]):
-    """A lock that serves threads in the order in which they came.
+    """A lock that serves threads in the order in which they came, and refuses one that has waited for `wait_s`.
 
     SQLite's writers wait for each other by trying again, and Python's lock goes to whoever asks first after it is
-    free: with sixteen threads that write without a pause some of them wait for seconds.
+    free: with sixteen threads that write without a pause some of them wait for seconds. Where another program locks the
+    database, each would wait for those before it as well as for itself.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, wait_s: float) -> None:
+        self._name, self._wait_s = name, wait_s
         self._lock, self._waiting = Lock(), deque[Lock]()
 
     def __enter__(self) -> None:
@@ -240,8 +244,13 @@ class _Turns(AbstractContextManager[None]):
         with self._lock:
             self._waiting.append(mine)
             first = self._waiting[0] is mine
-        if not first:
-            mine.acquire()  # until the one before releases it
+        if first or mine.acquire(timeout=self._wait_s):  # until the one before releases it
+            return
+        with self._lock:
+            if self._waiting[0] is not mine:  # Else its turn came at this moment.
+                self._waiting.remove(mine)
+                raise UnavailableError(f"the queue's database {self._name} is locked by another process; nothing was "
+                                       "released; expected a database that answers and has room")
 
     def __exit__(self, *_: object) -> None:
         with self._lock:

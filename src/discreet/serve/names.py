@@ -1,0 +1,99 @@
+"""Which names there are, and which one somebody meant: of settings, of their variables, and of fields of a request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from discreet.core.errors import UsageError, meant
+
+OURS = "DISCREET_"
+SURE = 0.9
+"""How alike the name of a variable without our prefix must be to that of a setting."""
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+_LINK = re.compile(r"(.*_)?(SERVICE_HOST|SERVICE_PORT|PORT)(_.*)?")
+"""What Kubernetes sets in every container for a Service: one called discreet begins as our variables do."""
+
+
+def beside(kind: Any, path: Sequence[str | int]) -> list[str]:
+    """The fields that a model has where an unknown one stood, at the end of a path as pydantic gives it."""
+    for part in path[:-1]:
+        kind = _inside(kind, part) or kind  # A part that is none names a member of a union.
+    return sorted({name for model in _models(kind) for name in model.model_fields})
+
+
+def unknown_field(kind: Any, path: Sequence[str | int]) -> str:
+    """What to say of an unknown field of a request: its name, where that is one and no text, and which there are."""
+    name, known = str(path[-1]), beside(kind, path)
+    if not _NAME.fullmatch(name):
+        return f"an unknown field; expected some of {', '.join(known)}"
+    return f"unknown field {name!r}; {meant(name, known)}"
+
+
+def check_environment(kind: type[BaseModel], prefix: str, environment: Mapping[str, str]) -> None:
+    """Raises UsageError for a variable that looks like one of ours and is no setting, with the nearest that is."""
+    linked = "KUBERNETES_SERVICE_HOST" in environment
+    for name in sorted(environment):
+        upper = name.upper()
+        if not upper.startswith(OURS) or linked and _LINK.fullmatch(upper):
+            continue
+        rest = upper.removeprefix(prefix if upper.startswith(prefix) else OURS)
+        known = [one.upper() for one in _variables(kind, rest.lower().split("__"))]
+        if not upper.startswith(prefix):
+            full = [prefix + one for one in known]
+            near = [prefix + rest] if rest in known else get_close_matches(upper, full, n=1, cutoff=SURE)
+            if not near:
+                continue  # Another program's, or another command's.
+        elif rest in known:
+            continue
+        else:
+            near = [prefix + one for one in get_close_matches(rest, known, n=1)]
+        said = f"did you mean {near[0]}?" if near else f"expected {prefix} and the name of a setting"
+        raise UsageError(f"the environment: {name[:80]} is not a setting ({said}); see docs/serve.md")
+
+
+def _variables(kind: Any, given: Sequence[str], before: str = "") -> Iterator[str]:
+    """The names of all settings, nested ones with `__`; keys of mappings as they are `given`."""
+    for model in _models(kind):
+        for name, field in model.model_fields.items():
+            yield before + name
+            yield from _variables(field.annotation, given[1:], f"{before}{name}__")
+    for one in _members(kind):
+        if get_origin(one) is dict and given[0:1] not in ([], [""]):
+            yield before + given[0]
+            yield from _variables(get_args(one)[1], given[1:], f"{before}{given[0]}__")
+
+
+def _inside(kind: Any, part: str | int) -> Any:
+    """What stands in a field, under a key or at a place of something; None where it has none."""
+    found: list[Any] = []
+    for one in _members(kind):
+        origin = get_origin(one)
+        if isinstance(one, type) and issubclass(one, BaseModel) and part in one.model_fields:
+            found.append(one.model_fields[str(part)].annotation)
+        elif origin is dict and isinstance(part, str):
+            found.append(get_args(one)[1])
+        elif origin in (list, tuple) and isinstance(part, int):
+            found.append(get_args(one)[0])
+    return Union[tuple(found)] if found else None  # noqa: UP007
+
+
+def _models(kind: Any) -> Iterable[type[BaseModel]]:
+    return (one for one in _members(kind) if isinstance(one, type) and issubclass(one, BaseModel))
+
+
+def _members(kind: Any) -> Iterator[Any]:
+    """The types that a type may be."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        yield from _members(get_args(kind)[0])
+    elif origin in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _members(one)
+    else:
+        yield kind

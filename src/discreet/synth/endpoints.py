@@ -47,7 +47,7 @@ class Prices(_Strict):
 
 
 class Limits(_Strict):
-    """What the endpoint allows. `concurrency` is the most that is tried; how much is of use is found out."""
+    """What the endpoint allows: `concurrency` requests at a time, and rates."""
 
     concurrency: Annotated[int, Field(ge=1, le=1024)] = 32
     requests_per_minute: Positive | None = None

@@ -17,7 +17,6 @@ from math import ceil
 from typing import Any, Literal, NoReturn
 
 from discreet.core.errors import InputError, need
-from discreet.inputs.endpoints.adaptive import Concurrency, Gate
 from discreet.inputs.endpoints.chat import KEY_VARIABLE, PATH, Message
 from discreet.inputs.endpoints.http import LONGEST_ASKED, PASSING, PassingError, Service, asked_pause
 
@@ -88,7 +87,7 @@ class AsyncChat:
     stream : bool
         Ask for the answer in pieces, with usage at the end.
     concurrency : int
-        Most requests under way; `Concurrency` finds how many of them are of use.
+        Most requests under way.
     requests_per_minute, tokens_per_minute : float, optional
         Limits of the account, kept before a request is made (tokens: estimate of the prompt plus `max_tokens`).
     attempts : int
@@ -110,13 +109,13 @@ class AsyncChat:
         self._timeout, self._stream, self._most = timeout, stream, concurrency
         self._rates = requests_per_minute, tokens_per_minute
         self._pause = pause
-        self.gate = Gate(Concurrency(concurrency))
 
     async def __aenter__(self) -> AsyncChat:
         self._client = await self._service.async_client(self._most).__aenter__()
         requests, tokens = self._rates
         self._requests = requests and self._limiter(max(requests / 60.0, 1.0), max(60.0 / requests, 1.0))
         self._tokens = tokens and self._limiter(tokens * RATE_SECONDS / 60.0, RATE_SECONDS)
+        self._places = asyncio.Semaphore(self._most)
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -145,12 +144,10 @@ class AsyncChat:
                         made, began = made + 1, time.monotonic()
                         try:
                             text, finish, usage = await asyncio.wait_for(self._attempt(body), self._timeout)
-                        except PassingError as passing:
-                            self.gate.limited(passing.pause)
+                        except PassingError:
                             sent_away()
                             raise
                         seconds = time.monotonic() - began
-                        self.gate.answered(seconds, usage.completion if usage else estimated_tokens(text))
         except PassingError as error:
             self._fail("unavailable", f"no answer in {made} attempts, at last {error}", made)
         except TimeoutError:
@@ -166,7 +163,7 @@ class AsyncChat:
             await self._tokens.acquire(min(tokens, self._tokens.max_rate))
         if self._requests:
             await self._requests.acquire()
-        async with self.gate:
+        async with self._places:
             yield
 
     async def _attempt(self, body: Mapping[str, Any]) -> tuple[str, str | None, Usage | None]:

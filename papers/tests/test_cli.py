@@ -196,13 +196,6 @@ def test_bad_input_of_ppe_is_one_line(refused: Refused, options: tuple[str, ...]
     refused(said, "reproduce", "ppe", *options, "--quiet")
 
 
-def test_ppe_plans_without_a_run(cli: Cli) -> None:
-    shown = cli("reproduce", "ppe", "--scale", "paper", "--plan", "--corpora", "law", "--json")
-    record = json.loads(shown.out)
-    assert record["kind"] == "plan ppe"
-    assert [row["domain"] for row in record["domains"]] == ["law"]
-
-
 def test_ppe_puts_the_roles_of_two_calls_side_by_side(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "run"
     for roles in ((), ("--roles", "paper")):

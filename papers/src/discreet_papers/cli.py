@@ -208,7 +208,6 @@ def ppe(
     judge: Annotated[str | None, option("URL", "An endpoint of the OpenAI protocol, which gets texts: the LLM judge of "
                                         "table IX. Needs --model.")] = None,
     model: Annotated[str | None, option("M", "What that endpoint calls the model.")] = None,
-    plan: Annotated[bool, option("", "Say what the run takes, memory and hours, and stop.")] = False,
     seed: Annotated[int | None, option(
         "N", "Seed of random draws; the scale's own if neither this nor --seeds is given.", min=0)] = None,
     execution: OnCampaigns, output: RunOutput,
@@ -233,9 +232,6 @@ def ppe(
         raise UsageError("--roles and --data were given together; campaigns in --data have their writers: drop --roles "
                          "(it is an option of 'discreet synth run' too)")
     seeds = execution.known_seeds() or (setting.seed if seed is None else seed,)
-    if plan:
-        output.show({"kind": "plan ppe", "schema": 1, **lib.ppe.plan(setting)}, when_quiet="nothing")
-        return
     if scale == "paper" and execution.data is None:
         raise UsageError("--scale paper was given without --data; expected the folder of campaigns that 'discreet "
                          "synth run' left")
@@ -256,7 +252,7 @@ def ppe(
         found = lib.ppe.reproduce_seeds(study, items, seeds, roles=who, note=note,
                                         more=lambda seed: lib.ppe_baselines.further(
                                             baseline or (), endpoint, most=setting.fine_tuned, seed=seed))
-        analogue = lib.ppe_analogue.is_analogue(study)
+        analogue = lib.ppe.is_analogue(study)
     facts = {"source": "grammar" if execution.data is None else execution.data.name, "domains": list(setting.domains),
              "encoders": setting.encoders, "texts": setting.sizes.fit, "seed": seeds[0] if len(seeds) == 1 else
              list(seeds), "sizes": asdict(setting.sizes), "roles": list(who) if execution.data is None else None}

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from discreet_papers.mia import corpora as mia_corpora
     from discreet_papers.mia import reproduction as mia
     from discreet_papers.mia import settings as mia_settings
-    from discreet_papers.ppe import analogue as ppe_analogue
     from discreet_papers.ppe import baselines as ppe_baselines
     from discreet_papers.ppe import pairings
     from discreet_papers.ppe import reproduction as ppe
@@ -33,8 +32,8 @@ HOMES = {
     "mia_corpora": "discreet_papers.mia.corpora", "mia_settings": "discreet_papers.mia.settings",
     "pairings": "discreet_papers.ppe.pairings", "paraphrase": "discreet_papers.paraphrase",
     "plan": "discreet.synth.plan", "ppe": "discreet_papers.ppe.reproduction",
-    "ppe_analogue": "discreet_papers.ppe.analogue", "ppe_baselines": "discreet_papers.ppe.baselines",
-    "presets": "discreet.inputs.encode.presets", "reading": "discreet.guard.reading", "report": "discreet.report",
-    "runs": "discreet.core.runs", "shared": "discreet_papers.shared",
+    "ppe_baselines": "discreet_papers.ppe.baselines", "presets": "discreet.inputs.encode.presets",
+    "reading": "discreet.guard.reading", "report": "discreet.report", "runs": "discreet.core.runs",
+    "shared": "discreet_papers.shared",
 }
 __getattr__ = lazily(__name__, HOMES, modules=True)

@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
 
 SUMMARIES: dict[str, str] = {
     "reproduce blia": "discreet_papers.report.audits:summary", "reproduce mia": "discreet_papers.report.audits:summary",
-    "reproduce ppe": "discreet_papers.report.ppe:summary", "plan ppe": "discreet_papers.report.ppe:plan_summary",
+    "reproduce ppe": "discreet_papers.report.ppe:summary",
     "reproduce pairings": "discreet_papers.report.pairings:summary",
 }
 """The function that summarises each kind of record; see `discreet.report.summary.KINDS`."""

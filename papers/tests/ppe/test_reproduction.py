@@ -12,12 +12,6 @@ import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.report import summarise, to_markdown
-from discreet.synth.asked import GENERATOR
-from discreet.synth.costs import costs
-from discreet.synth.endpoints import Endpoints
-from discreet.synth.plan import make_plan, paper_sizes
-from discreet.synth.prompts import Prompter
-from discreet_papers.ppe.analogue import is_analogue
 from discreet_papers.ppe.baselines import Further
 from discreet_papers.ppe.corpora import PPECorpus
 from discreet_papers.ppe.detectors import SCORED, Scored
@@ -25,12 +19,12 @@ from discreet_papers.ppe.reproduction import (
     CURVES,
     DETECTORS,
     ENCODERS,
+    MODELS,
     ORDER,
-    PLAN,
     SETTINGS,
     Study,
+    is_analogue,
     merged,
-    plan,
     reproduce,
     reproduce_seeds,
 )
@@ -156,7 +150,7 @@ def campaign(folder: Path, writers: Sequence[dict[str, Any]]) -> None:
 
 
 def test_no_analogue_are_the_papers_models_in_its_roles_its_encoders_and_its_sizes_alone(tmp_path: Path) -> None:
-    papers = PLAN["campaign"]["generators"]
+    papers = [{"model": model, "roles": sorted(roles)} for model, roles in MODELS.items()]
     owned = [{**one, "model": f"owner/{one['model']}"} for one in papers]
     for domain in SETTINGS["paper"].domains:
         campaign(tmp_path / "papers" / domain, [*owned, {"model": "gemma", "roles": ["matched"]}])
@@ -196,33 +190,6 @@ def test_fewer_texts_are_the_first_of_the_same_campaigns() -> None:
 def test_a_folder_without_campaigns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="synth run"):
         reproduce(Study(SMOKE.only(("law",)), tmp_path, tmp_path, tmp_path), ["table III"])
-
-
-@pytest.mark.parametrize("scale", list(SETTINGS))
-def test_the_plan_states_memory_and_hours(scale: str) -> None:
-    found = plan(SETTINGS[scale])
-    assert [row["domain"] for row in found["domains"]] == list(SETTINGS[scale].domains)
-    for row in found["domains"]:
-        assert row["encode_hours_core"] > row["encode_hours_gpu"] > 0.0
-        assert ("campaign_hours" in row) == (scale == "paper")
-        assert row["judge_requests"] < row["texts"]
-        assert row["judge_hours_gpu"] > 0.0
-    if scale == "paper":
-        texts = found["domains"][0]["texts"]
-        parameters = sum(PLAN["parameters"].values()) * 1e6
-        assert found["dim"] == 3_072
-        assert found["domains"][0]["encode_hours_gpu"] == pytest.approx(
-            2 * parameters * PLAN["tokens"] * texts / PLAN["gpu_flops"] / 3_600)
-        models = Endpoints.model_validate(PLAN["campaign"])
-        made = make_plan("medical", models.sizes(paper_sizes("medical", 1.0)), SETTINGS[scale].seed,
-                         generator=GENERATOR, roles=models.roles())
-        assert sum(batch.n for batch in made.batches) == found["domains"][0]["paper_generated"] == 54_916
-        said = costs(made, models, Prompter("medical"))["total"]
-        assert {name: found["domains"][0][f"campaign_{name}"] for name in ("requests", "hours", "prompt_tokens")} == {
-            name: said[name] for name in ("requests", "hours", "prompt_tokens")}
-    shown = to_markdown(summarise({"kind": "plan ppe", "schema": 1, **found}))
-    assert ("Campaigns of models" in shown) == (scale == "paper")
-    assert "A judge, where --judge asks one" in shown
 
 
 def test_settings_name_every_detector_of_the_paper() -> None:

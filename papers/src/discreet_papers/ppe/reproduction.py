@@ -16,24 +16,27 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.records import plain
 from discreet.inputs.encode.base import Encoder
 from discreet.inputs.encode.presets import build_encoders
-from discreet.inputs.endpoints.asking import estimated_tokens
-from discreet.synth.asked import GENERATOR as ENDPOINTS
-from discreet.synth.costs import ANSWER_TOKENS, YIELD, costs
-from discreet.synth.endpoints import Endpoints
-from discreet.synth.plan import Plan, make_plan, paper_sizes
-from discreet.synth.prompts import Prompter
+from discreet.synth.plan import Plan
 from discreet_papers.ppe import curves
-from discreet_papers.ppe.baselines import JUDGE, PROMPT, SHOTS, WORKERS, Further
-from discreet_papers.ppe.corpora import GRAMMAR, PPECorpus, Sizes, encode_campaign, read_corpus, write_campaigns
+from discreet_papers.ppe.baselines import Further
+from discreet_papers.ppe.corpora import (
+    GRAMMAR,
+    PPECorpus,
+    Sizes,
+    encode_campaign,
+    read_corpus,
+    write_campaigns,
+    writers,
+)
 from discreet_papers.ppe.curves import Fit, Rows
-from discreet_papers.ppe.detectors import COMPONENTS, DetectorSettings, Scored, kept, scored
+from discreet_papers.ppe.detectors import DetectorSettings, Scored, kept, scored
 from discreet_papers.ppe.limits import limited
 from discreet_papers.ppe.seeds import mean_items
-from discreet_papers.ppe.tables import TABLES, Domain, made, paper
+from discreet_papers.ppe.tables import TABLES, Domain, made
 from discreet_papers.shared import ROOM, merged_items
 
-__all__ = ["BY_NAME", "DETECTORS", "ORDER", "SETTINGS", "STRICT", "Setting", "Study", "merged", "plan", "reproduce",
-           "reproduce_seeds"]
+__all__ = ["BY_NAME", "DETECTORS", "ORDER", "SETTINGS", "STRICT", "Setting", "Study", "is_analogue", "merged",
+           "reproduce", "reproduce_seeds"]
 
 ORDER = tuple(TABLES)
 LIMITS, CURVES, ENCODERS = "section limits", "section curves", "section encoders"
@@ -83,18 +86,18 @@ class Setting:
                        seed=self.seed if seed is None else seed)
 
 
-def _settings() -> tuple[dict[str, Setting], dict[str, Any]]:
+def _settings() -> tuple[dict[str, Setting], dict[str, set[str]]]:
     said = yaml.safe_load((ROOM / "ppe" / "settings.yaml").read_text("utf-8"))
     detectors = tuple(DetectorSettings(name, **given) for name, given in said["detectors"].items())
     scales = {scale: Setting(scale, tuple(given["domains"]), given["encoders"], given["seed"], given["block"],
                              Sizes(**given["sizes"]), detectors, tuple(given["ablated"]), given.get("fine_tuned"),
                              given.get("proportional", False))
               for scale, given in said["scales"].items()}
-    return scales, said["plan"]
+    return scales, {model: set(roles) for model, roles in said["models"].items()}
 
 
-SETTINGS, PLAN = _settings()
-"""By scale: smoke, small, paper; and what `plan` reckons with."""
+SETTINGS, MODELS = _settings()
+"""By scale: smoke, small, paper; and the paper's models with what each writes."""
 DETECTORS = tuple(one.name for one in next(iter(SETTINGS.values())).detectors)
 
 
@@ -275,72 +278,19 @@ def _yields(folders: Sequence[Path]) -> list[dict[str, Any]]:
     return rows
 
 
+def is_analogue(study: Study) -> bool:
+    """False where the paper's models wrote in its roles, its encoders read, and no set is smaller than at its scale.
+
+    Names decide: no weights are looked at.
+    """
+    setting = study.setting
+    if study.data is None or setting.scale != "paper" or setting.sizes != SETTINGS["paper"].sizes or (
+            setting.encoders.partition("=")[0] != "paper"):
+        return True
+    return any(writers(folder) != MODELS for domain in setting.domains for folder in study.campaigns(domain))
+
+
 def merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """Items of two calls in order; of an item of both, the later call's rows, and the earlier's of other domains and
     writer roles."""
     return merged_items(earlier, later, (*ORDER, *BY_NAME), ["domain", "roles"])
-
-
-def plan(setting: Setting) -> dict[str, Any]:
-    """What a run takes: texts, memory and hours, by stage, with the rates that are assumed (`settings.yaml`).
-
-    Figures of arithmetic, not of a measurement: floating-point operations over a sustained rate, bytes of what is held
-    at once; of campaigns the requests, tokens and hours of `discreet synth plan`. `judge_…` are of a judge that is
-    asked (`--judge`).
-    """
-    rate, rows = PLAN, []
-    paper_s = setting.encoders.startswith("paper")
-    parameters = sum(rate["parameters"].values()) if paper_s else 22.7
-    dim = 1024 * len(rate["parameters"]) if paper_s else 384
-    for domain in setting.domains:
-        n = setting.sizes
-        fitted = 2 * n.fit + n.borderline
-        judged = 2 * (n.calibration + n.holdout) + n.unsafe_heldout + n.borderline_eval + 2 * n.matched
-        texts = fitted + judged
-        flops = 2.0 * parameters * 1e6 * rate["tokens"] * texts
-        p = min(512, dim, n.fit // (2 * COMPONENTS))
-        # An iteration of EM: densities and covariances of every row under every component; four fits of 50 each.
-        mixture = 4 * 50 * 4.0 * n.fit * COMPONENTS * p * p
-        # The Gram rows of support vectors and candidates, about .15 of the rows, of a sweep over ν on both sides.
-        kernel = 4 * 2 * 2.0 * 0.15 * min(n.fit, 20_000) ** 2 * dim
-        said = paper("III", domain, "", "total")
-        rows.append({
-            "domain": domain, "texts": texts, "paper_generated": said and int(said["records"]),
-            "encode_hours_gpu": flops / rate["gpu_flops"] / 3600,
-            "encode_hours_core": flops / rate["core_flops"] / 3600,
-            "encoder_memory_gib": 4.0 * parameters * 1e6 / 2**30, "vectors_gib": 4.0 * texts * dim / 2**30,
-            "fit_hours_core": (mixture + kernel) / rate["core_flops"] / 3600,
-            "fit_memory_gib": (8.0 * (fitted * dim * 2 + 3 * COMPONENTS * p * p) + 2 * 2**30) / 2**30,
-            **_campaign_plan(setting, domain), **_judge_plan(domain, judged)})
-    return {"scale": setting.scale, "encoders": setting.encoders, "dim": dim, "domains": rows, "assumed": {
-        **{name: value for name, value in rate.items() if not isinstance(value, dict)}, "answer_tokens": ANSWER_TOKENS,
-        "seconds_per_answer": rate["campaign"]["defaults"]["seconds"], **rate["campaign"]["defaults"]["limits"],
-        **{f"yield_{mode}": share for mode, share in YIELD.items()}, "judge_workers": WORKERS}}
-
-
-def _campaign_plan(setting: Setting, domain: str) -> dict[str, Any]:
-    """What the campaign of a domain takes, as `discreet synth plan` says it; nothing where the grammar writes."""
-    if setting.scale != "paper":
-        return {}
-    models = Endpoints.model_validate(PLAN["campaign"])
-    sizes = paper_sizes(domain, setting.sizes.fit / SETTINGS[setting.scale].sizes.fit)
-    made = make_plan(domain, models.sizes(sizes), setting.seed, generator=ENDPOINTS, roles=models.roles())
-    found = costs(made, models, Prompter(domain))
-    return {**{f"campaign_{name}": found["total"][name] for name in (
-        "records", "requests", "prompt_tokens", "completion_tokens", "hours")},
-        "campaign_hours_gpu": sum(row["hours"] for row in found["generators"].values()),
-        "generator_memory_gib": max(_served(PLAN["generator_parameters"][name]) for name in found["generators"])}
-
-
-def _judge_plan(domain: str, texts: int) -> dict[str, Any]:
-    """What a judge of the texts that detectors score takes: a request each, with its examples."""
-    said = paper("IX", domain, JUDGE, "full")
-    seconds = said["latency"] / 1e3 if said else PLAN["campaign"]["defaults"]["seconds"]
-    each = estimated_tokens(PROMPT) + (2 * SHOTS + 1) * PLAN["tokens"]
-    return {"judge_requests": texts, "judge_prompt_tokens": texts * each,
-            "judge_hours_gpu": texts * seconds / WORKERS / 3600, "judge_memory_gib": _served(PLAN["judge_parameters"])}
-
-
-def _served(parameters: float) -> float:
-    """GiB of a model that is served: two bytes a parameter, and 4 GiB of what it holds of requests."""
-    return parameters * 2 / 2**30 + 4

@@ -69,20 +69,6 @@ def summary(record: page.Record) -> page.Summary:
         footer=f"This page holds no text of any record.{end}", contents=True)
 
 
-def plan_summary(record: page.Record) -> page.Summary:
-    """The summary of `reproduce ppe --plan`."""
-    words = words_of(KIND)["plan"]
-    tables = (page.tabled(columns, record["domains"], TABLE_FORMS, title=title)
-              for title, columns in words["columns"].items()
-              if title != "Campaigns of models" or "campaign_records" in record["domains"][0])
-    assumed = tuple((said, f"{record['assumed'][name]:,g}") for name, said in words["assumed"].items())
-    return page.Summary(
-        kind="plan ppe", headline=words["title"].format(scale=record["scale"], encoders=record["encoders"]),
-        leads=(words["lead"],), sections=(
-            page.part("What a run takes", *tables),
-            page.part("What is assumed", page.Facts(assumed))))
-
-
 def beside(rows: Sequence[page.Record]) -> list[page.Record]:
     """The rows in their order, but those that differ in the writer roles alone next to each other, strict first."""
     places: dict[Any, int] = {}

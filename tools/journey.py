@@ -17,7 +17,7 @@ import discreet
 from discreet.cli.main import run
 
 ROOT = Path(discreet.__file__).parent
-PLUGINS = {"recognisers", "encoders", "densities", "attacks", "recipes", "paraphrasers"}
+PLUGINS = {"recognisers", "encoders", "densities", "attacks", "recipes"}
 touched: dict[str, set[str]] = {}
 
 

@@ -29,7 +29,6 @@ from discreet_papers.blia.reproduction import SETTINGS as BLIA_SETTINGS
 from discreet_papers.mia import hf_datasets as hf
 from discreet_papers.mia.results import DEFINITIONS
 from discreet_papers.mia.settings import SETTINGS as MIA_SETTINGS
-from discreet_papers.paraphrase.base import paraphrasers
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -57,7 +56,6 @@ def test_attacks_with_their_kinds_and_scales() -> None:
 
 @pytest.mark.parametrize(("page", "header", "registry"), [
     ("defend", "| name |", output_mechanisms), ("labels_mechanisms", "| name |", label_mechanisms),
-    ("paraphrase", "| name |", paraphrasers),
 ])
 def test_registries(page: str, header: str, registry: Any) -> None:
     assert named(PAGE[page], header) == set(registry)

@@ -102,7 +102,7 @@ def mia(
     with TemporaryDirectory(prefix="discreet-") as part:
         study = lib.mia_settings.Study(setting, execution.data, run.path if run else Path(part), permutations)
         if used is not None:
-            study = replace(study, paraphraser=lib.paraphrase.paraphraser_of(used, seed))
+            study = replace(study, paraphraser=lib.paraphrase.paraphraser_of(used, seed, quiet=output.quiet))
         found = lib.mia.reproduce(setting, study, items, engine=execution.engine, workers=execution.workers,
                                       quiet=output.quiet)
     facts = {"seeds": list(setting.seeds), "data": None if execution.data is None else execution.data.name,

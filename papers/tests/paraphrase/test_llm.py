@@ -13,7 +13,7 @@ from tests.loopback import PROXIES, Service
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import HASH_KEY_VARIABLE
 from discreet.inputs.endpoints.chat import KEY_VARIABLE
-from discreet_papers.paraphrase import paraphraser_of
+from discreet_papers.paraphrase import llm, paraphraser_of
 from discreet_papers.paraphrase.llm import LINE, PROMPT, ROUNDS, Llm, usable
 
 pytest.importorskip("httpx")
@@ -43,18 +43,18 @@ def reworded(body: dict[str, Any]) -> dict[str, Any]:
     return said(f"{text_of(body)} or {words(body['seed'])}")
 
 
-def paraphrased(chat: Service, n: int = 2, **options: Any) -> list[list[str]]:
-    return Llm(chat.url, "m", **options).paraphrase(TEXTS, n, np.random.default_rng(0))
+def paraphrased(chat: Service, n: int = 2) -> list[list[str]]:
+    return Llm(chat.url, "m").paraphrase(TEXTS, n, np.random.default_rng(0))
 
 
 def test_one_request_for_each_with_seeds_of_their_own(chat: Service) -> None:
     chat.answer = reworded
-    found = paraphrased(chat, n=3, temperature=0.7)
+    found = paraphrased(chat, n=3)
     assert [[one.startswith(f"{text} or ") for one in ours] for text, ours in zip(TEXTS, found, strict=True)] == [
         [True] * 3] * 2
     assert len({body["seed"] for body in chat.asked}) == len(chat.asked) == 6
     assert {(body["temperature"], body["model"], body["messages"][0]["role"], body["messages"][0]["content"])
-            for body in chat.asked} == {(0.7, "m", "system", PROMPT)}
+            for body in chat.asked} == {(0.9, "m", "system", PROMPT)}
     assert sorted({text_of(body) for body in chat.asked}) == sorted(TEXTS)
 
 
@@ -101,9 +101,10 @@ def test_answers_that_can_be_used(text: str, answer: str, good: bool) -> None:
     assert usable(text, answer, ["leave"]) is good
 
 
-def test_a_file_of_them_and_a_run_that_goes_on(chat: Service, data: Path, tmp_path: Path) -> None:
-    chat.answer = reworded
-    spec = f"llm:{chat.url},model=org/m 1,retries=0,workers=1,cache={tmp_path / 'kept'}"
+def test_a_file_of_them_and_a_run_that_goes_on(chat: Service, data: Path, tmp_path: Path,
+                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm, "WORKERS", 1)
+    spec = f"llm:{chat.url},model=org/m 1,cache={tmp_path / 'kept'}"
     calls = 0
 
     def failing(body: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet_papers.paraphrase.base import change, holds, marks_of, words_of
+from discreet_papers.paraphrase.base import holds, marks_of, words_of
 from discreet_papers.paraphrase.rewording import (
     Edit,
     edited,
@@ -27,6 +27,7 @@ from discreet_papers.paraphrase.rewording import (
     word_lists,
 )
 from discreet_papers.paraphrase.rules import Rules
+from discreet_papers.paraphrase.writing import change
 
 PIECES = ["<|user|>", "<|assistant|>", " ", "\n", "\n\n", "I am.", "Dr. No", "why?", "No.", "U.S. law", "12.5", "…",
           "a"]

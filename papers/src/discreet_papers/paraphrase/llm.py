@@ -6,14 +6,13 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from numpy.random import Generator
 
 from discreet.core.files import clean
 from discreet.inputs.endpoints import ChatEndpoint, Message
-from discreet_papers.paraphrase.base import marks_of, paraphrasers, words_of
+from discreet_papers.paraphrase.base import marks_of, words_of
 
 PROMPT = (
     "You reword texts that a classifier will be trained on. Say the text between the lines in other words: the same "
@@ -25,44 +24,38 @@ PROMPT = (
 PROMPT_BY = "discreet; the paper (section 8.2) says \"another LLM\" and gives no prompt"
 LINE = "-----"
 ROUNDS = 3
+TEMPERATURE = 0.9
+WORKERS = 4
 REFUSALS = re.compile(r"^(?:i(?:'m| am) (?:sorry|unable|not able)|sorry, |i can(?:'t|not) |as an ai)", re.I)
 _DIGITS = re.compile(r"\d+")
 
 
-@paraphrasers.register("llm")
 @dataclass(frozen=True, slots=True)
 class Llm:
     """A model asked once for each paraphrase, with a seed of its own; the prompt is ours.
 
-    Options: `url` and `model`; `temperature` from 0; `workers` requests at a time; `retries`, `timeout` in seconds;
-    `key`, the variable that holds the key; `cache`, a folder that keeps answers (texts) so that a run that was stopped
+    `key` is the variable that holds the key, `cache` a folder that keeps answers (texts) so that a run that was stopped
     goes on. An answer that is empty, a refusal, another's words or without the marks and numbers of its text is asked
     for again, three times in all.
     """
 
     url: str
     model: str
-    temperature: float = 0.9
-    workers: int = 4
-    retries: int = 4
-    timeout: float = 60.0
     key: str = ""
     cache: str = ""
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.temperature) and self.temperature >= 0.0):
-            raise ValueError(f"temperature is {self.temperature}: expected a number from 0")
         self._endpoint()
 
     def _endpoint(self) -> ChatEndpoint:
-        return ChatEndpoint(self.url, self.model, api_key_from_environment=self.key or None, timeout=self.timeout,
-                            retries=self.retries, temperature=self.temperature, cache=self.cache or None)
+        return ChatEndpoint(self.url, self.model, api_key_from_environment=self.key or None,
+                            temperature=TEMPERATURE, cache=self.cache or None)
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """Address without its query, model, temperature and prompt."""
         return {"paraphraser": "llm", "kind": "language model", "endpoint": self._endpoint().name, "model": self.model,
-                "temperature": self.temperature, "prompt_by": PROMPT_BY,
+                "temperature": TEMPERATURE, "prompt_by": PROMPT_BY,
                 "prompt_sha256": hashlib.sha256(PROMPT.encode()).hexdigest(), "rounds": ROUNDS}
 
     @property
@@ -80,7 +73,7 @@ class Llm:
             asked: list[list[Message]] = [[
                 {"role": "system", "content": PROMPT}, {"role": "user", "content": f"{LINE}\n{texts[row]}\n{LINE}"}]
                 for row, _ in open_]
-            answers = endpoint.complete_many(asked, seeds, workers=self.workers)
+            answers = endpoint.complete_many(asked, seeds, workers=WORKERS)
             for (row, k), answer in zip(open_, answers, strict=True):
                 said = _stripped(answer)
                 if usable(texts[row], said, [one for one in found[row] if one is not None]):

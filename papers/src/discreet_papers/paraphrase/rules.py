@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.random import Generator
 
-from discreet_papers.paraphrase.base import holds, paraphrasers, words_of
+from discreet_papers.paraphrase.base import holds, words_of
 from discreet_papers.paraphrase.rewording import (
     LISTS,
     Edit,
@@ -32,7 +32,6 @@ SOURCES = ("base.py", "rewording.py", "rules.py", LISTS)
 ENDS = (".", "!", "?", "…", '"', "”", ")")
 
 
-@paraphrasers.register("rules")
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Contractions and their long forms, synonyms of a closed list, other patterns of questions, clause order, polite

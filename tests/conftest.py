@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from tests.heavy import need
+from tests.jsonl import jsonl
 
 JOBS = ["welder", "librarian", "plumber", "baker", "roofer", "dentist", "farmer", "nurse"]
 TOWNS = ["Omaha", "Tulsa", "Duluth", "Fresno", "Boise", "Cleveland", "Boston", "Denver"]
@@ -48,8 +48,7 @@ def write_side(path: Path, side: str, n: int, seed: int = 0) -> Path:
     """A JSON Lines file of one side."""
     rows = [{"id": f"{side}-{i}", "kind": side, "domain": "medical", "answer": t, "question": "What would you say?",
              "profile": "L0", "generator": "templates"} for i, t in enumerate(texts(side, n, seed))]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return jsonl(path, rows)
 
 
 @pytest.fixture(scope="session")
@@ -69,9 +68,7 @@ def labelled_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [{"id": f"{side}-{i}", "answer": t, "label": label}
             for side, n, label in (("unsafe", 40, "yes"), ("safe", 20, "no"), ("borderline", 20, "no"))
             for i, t in enumerate(texts(side, n, seed=9))]
-    path = tmp_path_factory.mktemp("labelled") / "labelled.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return jsonl(tmp_path_factory.mktemp("labelled") / "labelled.jsonl", rows)
 
 
 @pytest.fixture(scope="session")

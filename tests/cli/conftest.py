@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests.jsonl import jsonl as jsonl  # noqa: PLC0414
 
 from discreet.cli.main import run
 from discreet.core.records import Answer, Evidence, Subject, Verdict
@@ -39,11 +40,6 @@ class Ended:
 
 Cli = Callable[..., Ended]
 Refused = Callable[..., None]
-
-
-def jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

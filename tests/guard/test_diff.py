@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.jsonl import jsonl
 
 from discreet.core.errors import InputError
 from discreet.core.records import Verdict
@@ -16,12 +15,6 @@ LITIGATOR = "The patient is a 52-year-old litigator from Omaha with two children
 MONDAY = datetime(2026, 11, 2, tzinfo=UTC).timestamp()
 
 
-def log(tmp_path: Path, *rows: dict[str, Any]) -> Path:
-    path = tmp_path / "log.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def verdict(action: str = "safe", delta: float | None = 0.0) -> Verdict:
     failed = action == "failed"
     return Verdict("a", action, "contextual" if action == "flag" else None, None if failed else .5,  # type: ignore[arg-type]
@@ -29,8 +22,9 @@ def verdict(action: str = "safe", delta: float | None = 0.0) -> Verdict:
 
 
 def test_it_counts_what_another_policy_decides_otherwise(tmp_path: Path) -> None:
-    rows = read_log(log(tmp_path, {"id": "a", "answer": LITIGATOR}, {"id": "b", "answer": "Metformin lowers glucose."},
-                        {"id": "c", "answer": "Write to jane.roe@example.org."}, {"id": "d", "answer": ""}))
+    rows = read_log(jsonl(tmp_path / "log.jsonl", [
+        {"id": "a", "answer": LITIGATOR}, {"id": "b", "answer": "Metformin lowers glucose."},
+        {"id": "c", "answer": "Write to jane.roe@example.org."}, {"id": "d", "answer": ""}]))
     decided = list(decide(Guard("medical"), Guard("medical", audience="treating"), rows))
     found = compare(decided)
     assert found.changes[("flag (contextual)", "safe")] == 1
@@ -47,7 +41,7 @@ def test_it_counts_what_another_policy_decides_otherwise(tmp_path: Path) -> None
 
 
 def test_each_decision_is_that_of_the_guard_alone(tmp_path: Path) -> None:
-    rows = read_log(log(tmp_path, {"id": "a", "answer": "She told me.", "question": "Who?"}))
+    rows = read_log(jsonl(tmp_path / "log.jsonl", [{"id": "a", "answer": "She told me.", "question": "Who?"}]))
     one, = decide(Guard("medical"), Guard("law"), rows)
     for side, name in ((one.old, "medical"), (one.new, "law")):
         alone = Guard(name).check(rows[0].answer)
@@ -82,10 +76,10 @@ def test_what_could_not_be_judged_has_no_score_and_is_held() -> None:
     ("2026-11-02T00:00:00Z", MONDAY), ("2026-11-02", MONDAY), ("2026-11-02T01:00:00+01:00", MONDAY), (MONDAY, MONDAY),
     (str(MONDAY), MONDAY), (None, None), ("", None)])
 def test_times_are_read(tmp_path: Path, given: object, at: float | None) -> None:
-    assert read_log(log(tmp_path, {"id": "a", "answer": "x", "at": given}))[0].at == at
+    assert read_log(jsonl(tmp_path / "log.jsonl", [{"id": "a", "answer": "x", "at": given}]))[0].at == at
 
 
 @pytest.mark.parametrize("given", ["yesterday", [1], -5, 1e30, "1e30"])
 def test_what_is_no_time_is_refused(tmp_path: Path, given: object) -> None:
     with pytest.raises(InputError, match=r"line 1.*'at' is not a time"):
-        read_log(log(tmp_path, {"id": "a", "answer": "x", "at": given}))
+        read_log(jsonl(tmp_path / "log.jsonl", [{"id": "a", "answer": "x", "at": given}]))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.jsonl import jsonl
 
 import discreet
 from discreet.core.errors import DetectorError
@@ -190,11 +191,6 @@ ROWS = [{"id": name, "answer": text, "question": TEXTS["quiet"], "sources": [tex
         for name, text in ((n, t.replace("\ud800", "\ufffd")) for n, t in TEXTS.items()) if text]
 
 
-def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def assert_files_clean(folder: Path, least: int) -> None:
     files = [p for p in folder.rglob("*") if p.is_file()]
     assert len(files) >= least, files
@@ -211,7 +207,7 @@ def test_the_command_line_shows_and_writes_no_word(tmp_path: Path, extra: tuple[
     files: tuple[object, ...] = ("--output", out / "o.jsonl")
     if "--show-text" not in extra:
         files += ("--report", out / "r.html", "--out", out / "run")
-    command("guard", "check", "--domain", "medical", "--input", write(tmp_path / "a.jsonl", ROWS), *files, *extra)
+    command("guard", "check", "--domain", "medical", "--input", jsonl(tmp_path / "a.jsonl", ROWS), *files, *extra)
     assert_files_clean(out, least=1 if "--show-text" in extra else 6)
     assert len((out / "o.jsonl").read_text().splitlines()) == len(ROWS)
 
@@ -252,14 +248,14 @@ def test_a_file_that_cannot_be_read_is_not_quoted(tmp_path: Path, name: str) -> 
 
 @pytest.mark.parametrize("extra", [(), ("--json",)])
 def test_the_evaluation_shows_no_word(tmp_path: Path, extra: tuple[str, ...]) -> None:
-    path = write(tmp_path / "labelled.jsonl", [{**row, "cluster": ("yes", "no")[i % 2], "subject": "third"}
+    path = jsonl(tmp_path / "labelled.jsonl", [{**row, "cluster": ("yes", "no")[i % 2], "subject": "third"}
                                                for i, row in enumerate(ROWS)])
     command("guard", "evaluate", "--labelled", path, "--domain", "medical", "--out", tmp_path / "run", *extra)
     assert_files_clean(tmp_path / "run", least=3)
 
 
 def test_a_detector_that_breaks_and_quotes_leaves_no_word(tmp_path: Path) -> None:
-    said = command("guard", "check", "--domain", "medical", "--input", write(tmp_path / "a.jsonl", ROWS), "--json",
+    said = command("guard", "check", "--domain", "medical", "--input", jsonl(tmp_path / "a.jsonl", ROWS), "--json",
                    "--out", tmp_path / "run", before=BREAK)
     assert {json.loads(line)["action"] for line in said.splitlines()} == {"failed"}
     assert_files_clean(tmp_path / "run", least=4)

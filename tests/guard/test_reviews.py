@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.jsonl import jsonl
 
 from discreet.core.errors import InputError, UsageError
 from discreet.guard.reviews import Review, calibrate_on_reviews, read_reviews
@@ -85,24 +85,16 @@ def test_shares_that_cannot_be_are_refused(shares: dict[str, float]) -> None:
         calibrate_on_reviews([], **shares)
 
 
-def written(tmp_path: Path, *rows: dict[str, Any]) -> Path:
-    path = tmp_path / "reviews.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def test_who_could_not_tell_judged_no_leak(tmp_path: Path) -> None:
-    path = tmp_path / "reviews.jsonl"
     rows = [{**ROW, "id": str(k), "decision": "block", "reason": reason}
             for k, reason in enumerate(("cannot_tell", "sensitive", None))]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert [one.id for one in read_reviews(path)] == ["1", "2"]
+    assert [one.id for one in read_reviews(jsonl(tmp_path / "reviews.jsonl", rows))] == ["1", "2"]
 
 
 def test_decisions_are_read(tmp_path: Path) -> None:
     rows = (ROW, {**ROW, "id": "b", "decision": "release_edited", "action": "flag", "layer": "contextual"},
             {**ROW, "id": "c", "decision": "block", "logit": None, "recheck": "release"})
-    assert read_reviews(written(tmp_path, *rows)) == [
+    assert read_reviews(jsonl(tmp_path / "reviews.jsonl", rows)) == [
         Review("a", "medical (medical/public@1)", "unsure", -0.4, leaks=False),
         Review("b", "medical (medical/public@1)", "contextual", -0.4, leaks=True),
         Review("c", "medical (medical/public@1)", "unsure", None, leaks=True, again=False)]
@@ -113,4 +105,4 @@ def test_decisions_are_read(tmp_path: Path) -> None:
     ({"guard": None}, "'guard'"), ({"id": ""}, "'id'")])
 def test_rows_that_cannot_be_are_refused(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=rf"line 1.*{said}"):
-        read_reviews(written(tmp_path, {**ROW, **change}))
+        read_reviews(jsonl(tmp_path / "reviews.jsonl", [{**ROW, **change}]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import struct
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.jsonl import jsonl
 
 from discreet.core.errors import InputError
 from discreet.inputs.columns import Coded, open_columns
@@ -86,14 +86,9 @@ class TestTables:
 
 
 class TestTexts:
-    def write(self, tmp_path: Path, *rows: dict[str, Any]) -> Path:
-        path = tmp_path / "t.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        return path
-
     def test_a_column_text_makes_texts(self, tmp_path: Path) -> None:
-        path = self.write(tmp_path, {"text": "good\nfilm", "stars": 1, "id": "p"},
-                          {"text": "bad film", "stars": 0, "id": "q"})
+        path = jsonl(tmp_path / "t.jsonl", [{"text": "good\nfilm", "stars": 1, "id": "p"},
+                                            {"text": "bad film", "stars": 0, "id": "q"}])
         data = read_dataset(path, "stars")
         assert (data.kind, data.classes, data.ids, data.labels.tolist()) == ("text", ("0", "1"), ("p", "q"), [1, 0])
         assert list(data.inputs(np.array([0]))) == ["good\nfilm", "bad film"]
@@ -107,7 +102,7 @@ class TestTexts:
                             "line 3: JSON that cannot be read"),
                            ([{"text": "a", "y": 1}, {"text": "b", "y": 1}], "one value")):
             with pytest.raises(InputError, match=said):
-                read_dataset(self.write(tmp_path, *rows), "y")
+                read_dataset(jsonl(tmp_path / "t.jsonl", rows), "y")
 
     @pytest.mark.parametrize("missing", ["nan", "", None, float("nan")])
     def test_a_label_that_is_missing_in_parquet_is_no_class(self, tmp_path: Path, missing: Any) -> None:
@@ -120,7 +115,7 @@ class TestTexts:
                 read_dataset(tmp_path / "t.parquet", "y")
 
     def test_a_class_may_be_called_nancy(self, tmp_path: Path) -> None:
-        data = read_dataset(self.write(tmp_path, {"text": "a", "y": "Nancy"}, {"text": "b", "y": "NaNa"}), "y")
+        data = read_dataset(jsonl(tmp_path / "t.jsonl", [{"text": "a", "y": "Nancy"}, {"text": "b", "y": "NaNa"}]), "y")
         assert data.classes == ("NaNa", "Nancy")
 
 

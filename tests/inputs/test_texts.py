@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.jsonl import jsonl
 
 from discreet.core.errors import InputError
 from discreet.core.records import Turn
@@ -22,18 +23,12 @@ from discreet.inputs.texts import (
     text_of_turns,
 )
 
-
-def written(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 FULL = {"id": 7, "text": "one", "label": "safe", "group": 3, "category": ["a", " b "], "split": "train", "planted": 4}
 
 
 def test_every_column(tmp_path: Path) -> None:
     bare = {"id": "8", "text": "two", "label": 1, "note": "passed over", "group": None, "category": None}
-    file = written(tmp_path / "f.jsonl", FULL, bare)
+    file = jsonl(tmp_path / "f.jsonl", [FULL, bare])
     assert read_texts(file) == [
         LabelledText("7", "one", "safe", "3", frozenset({"a", "b"}), "train", 4), LabelledText("8", "two", "1")]
 
@@ -52,7 +47,7 @@ def test_csv_and_parquet_say_the_same(tmp_path: Path) -> None:
 
 
 def test_lone_surrogates_and_keys(tmp_path: Path) -> None:
-    [row] = read_texts(written(tmp_path / "f.jsonl", {"id": "a", "text": "\ud800 x", "label": "0"}))
+    [row] = read_texts(jsonl(tmp_path / "f.jsonl", [{"id": "a", "text": "\ud800 x", "label": "0"}]))
     assert row.text == "\ufffd x"
     assert row.text not in repr(row)
     assert LabelledText("1", "Ｏne  Straße\n", "0").text_key == LabelledText("2", "one STRASSE", "1").text_key
@@ -67,16 +62,16 @@ def test_lone_surrogates_and_keys(tmp_path: Path) -> None:
     ({"planted": "many"}, "'planted' is not a count"), ({"split": {}}, "'split' is an object"),
 ])
 def test_bad_rows(tmp_path: Path, change: dict[str, Any], message: str) -> None:
-    file = written(tmp_path / "f.jsonl", {**FULL, "id": "first"}, {**FULL, **change})
+    file = jsonl(tmp_path / "f.jsonl", [{**FULL, "id": "first"}, {**FULL, **change}])
     with pytest.raises(InputError, match=f"f.jsonl, line 2: {message}"):
         read_texts(file)
 
 
 def test_ids_come_once_and_columns_are_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="used before, in line 1"):
-        read_texts(written(tmp_path / "f.jsonl", FULL, FULL))
+        read_texts(jsonl(tmp_path / "f.jsonl", [FULL, FULL]))
     with pytest.raises(InputError, match="there is no 'label'"):
-        read_texts(written(tmp_path / "g.jsonl", FULL, {"id": 1, "text": "x"}))
+        read_texts(jsonl(tmp_path / "g.jsonl", [FULL, {"id": 1, "text": "x"}]))
     with pytest.raises(InputError, match="there is no file"):
         read_texts(tmp_path / "none.jsonl")
 
@@ -86,10 +81,11 @@ TOLD = "<|user|> hello\n<|assistant|> hi\n<|user|> why"
 
 
 def test_turns_in_place_of_text(tmp_path: Path) -> None:
-    file = written(tmp_path / "f.jsonl", {"id": 1, "turns": TURNS, "label": 0},
-                   {"id": 2, "turns": TURNS[:1], "text": None, "label": 0, "structure": "multi_turn"},
-                   {"id": 3, "text": "one", "label": 0, "structure": "single-turn", "turns": None},
-                   {"id": 4, "text": "one", "label": 0, "turns": TURNS})
+    file = jsonl(tmp_path / "f.jsonl", [
+        {"id": 1, "turns": TURNS, "label": 0},
+        {"id": 2, "turns": TURNS[:1], "text": None, "label": 0, "structure": "multi_turn"},
+        {"id": 3, "text": "one", "label": 0, "structure": "single-turn", "turns": None},
+        {"id": 4, "text": "one", "label": 0, "turns": TURNS}])
     assert [(row.text, row.structure) for row in read_texts(file)] == [
         (TOLD, "multi-turn"), ("hello", "multi-turn"), ("one", "single-turn"), ("one", None)]
     assert [(row.text, row.structure) for row in read_texts(file, prefer="turns")][2:] == [
@@ -113,7 +109,7 @@ def test_turns_of_csv_and_parquet(tmp_path: Path) -> None:
 ])
 def test_bad_turns(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=f"f.jsonl, line 1: {message}"):
-        read_texts(written(tmp_path / "f.jsonl", {"id": 1, "label": 0, **row}))
+        read_texts(jsonl(tmp_path / "f.jsonl", [{"id": 1, "label": 0, **row}]))
 
 
 PLACE = Place("f.jsonl", "line", 4)

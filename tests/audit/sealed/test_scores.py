@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from math import log
@@ -13,6 +12,7 @@ import pytest
 from pyarrow import parquet
 from scipy.special import log_softmax
 from tests.audit.sealed.scenes import audit, data, scored
+from tests.jsonl import jsonl
 
 from discreet.audit.scores.table import Examples, Model, ScoreTable
 from discreet.audit.sealed import Datum, Scores, Sealed, read_scores, reveal, seal, under_seal
@@ -20,15 +20,10 @@ from discreet.core.errors import InputError
 from discreet.core.files import KeyedHash
 
 
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def test_scores_as_they_are(tmp_path: Path) -> None:
-    found = read_scores(write(tmp_path / "s.jsonl", {"id": "1", "score": 2, "text": "M"}, {"id": "b", "score": -0.5}))
+    found = read_scores(jsonl(tmp_path / "s.jsonl", [{"id": "1", "score": 2, "text": "M"}, {"id": "b", "score": -0.5}]))
     assert (found.names, found.ids, found.values.tolist()) == (("score",), ("1", "b"), [[2.0], [-0.5]])
-    several = read_scores(write(tmp_path / "t.jsonl", {"id": "a", "score_b": 1, "score": 2, "logit_0": 3}))
+    several = read_scores(jsonl(tmp_path / "t.jsonl", [{"id": "a", "score_b": 1, "score": 2, "logit_0": 3}]))
     assert (several.names, several.values.tolist()) == (("score", "score_b"), [[2.0, 1.0]])
 
 
@@ -43,28 +38,28 @@ def test_logits_to_log_p_and_margin(tmp_path: Path, suffix: str) -> None:
     elif suffix == "csv":
         path.write_text("\n".join([",".join(rows[0]), *(",".join(map(str, r.values())) for r in rows)]) + "\n")
     else:
-        write(path, *rows)
+        jsonl(path, rows)
     found = read_scores(path)
     assert found.names == ("log_p", "margin")
     np.testing.assert_allclose(found.values[:, 0], log_softmax(logits, axis=1)[range(3), range(3)], atol=1e-14)
     np.testing.assert_allclose(found.values[:, 1], [1.5, 49.9, -1.0])
     # A saturated model still orders its losses.
     rows = [{"id": str(x), "label": "no", "logit_no": x, "logit_yes": 0.0} for x in (60.0, 61.0)]
-    low, high = read_scores(write(tmp_path / "t.jsonl", *rows)).values[:, 0]
+    low, high = read_scores(jsonl(tmp_path / "t.jsonl", rows)).values[:, 0]
     assert low < high < 0.0
 
 
 def test_probabilities_and_named_classes(tmp_path: Path) -> None:
     rows = [{"id": "a", "label": "unsafe", "prob_safe": 0.2, "prob_unsafe": 0.8},
             {"id": "b", "label": "safe", "prob_safe": 0.0, "prob_unsafe": 1.0}]
-    found = read_scores(write(tmp_path / "s.jsonl", *rows)).values
+    found = read_scores(jsonl(tmp_path / "s.jsonl", rows)).values
     np.testing.assert_allclose(found[0], [log(0.8), log(4)])
     assert np.isfinite(found).all()
     assert found[1].max() < -600
     # Rounded ones are probabilities.
     rows = [{"id": "a", "label": 0, "prob_0": 0.333, "prob_1": 0.333, "prob_2": 0.333},
             {"id": "b", "label": 0, "prob_0": 0.601, "prob_1": 0.3, "prob_2": 0.1}]
-    assert np.isfinite(read_scores(write(tmp_path / "t.jsonl", *rows)).values).all()
+    assert np.isfinite(read_scores(jsonl(tmp_path / "t.jsonl", rows)).values).all()
 
 
 GOOD = {"id": "a", "label": 0, "logit_0": 1.0, "logit_1": 2.0}
@@ -88,7 +83,7 @@ GOOD = {"id": "a", "label": 0, "logit_0": 1.0, "logit_1": 2.0}
     ([{"id": "a", "label": 0, "prob_0": 0.6, "prob_1": 0.389}], "do not sum to 1")])
 def test_bad_scores(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None:
     with pytest.raises(InputError, match=said) as caught:
-        read_scores(write(tmp_path / "s.jsonl", *rows))
+        read_scores(jsonl(tmp_path / "s.jsonl", rows))
     assert "\n" not in str(caught.value)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binomtest
 from tests.audit.sealed.scenes import data
+from tests.jsonl import jsonl
 
 from discreet.audit.sealed import Datum, read_coins, read_data, seal
 from discreet.audit.sealed.sealing import FILES
@@ -159,13 +160,8 @@ def test_level_and_key_are_committed_to() -> None:
 GOOD: dict[str, Any] = {"id": "a", "text": "MARK", "label": "x", "user": "u"}
 
 
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def test_json_and_csv(tmp_path: Path) -> None:
-    there = read_data(write(tmp_path / "d.jsonl", GOOD, {**GOOD, "id": 7, "label": 1, "user": 9, "more": 1}), "user")
+    there = read_data(jsonl(tmp_path / "d.jsonl", [GOOD, {**GOOD, "id": 7, "label": 1, "user": 9, "more": 1}]), "user")
     assert there == [Datum("a", "MARK", "x", "u"), Datum("7", "MARK", 1, "9")]
     (tmp_path / "d.csv").write_text("id,text,label\na,MARK,x\n")
     assert read_data(tmp_path / "d.csv") == [Datum("a", "MARK", "x")]
@@ -174,7 +170,7 @@ def test_json_and_csv(tmp_path: Path) -> None:
 
 def test_files_frames_and_mappings_are_one(tmp_path: Path) -> None:
     rows = [{"id": f"r{i}", "text": f"some text {i}", "label": i % 2} for i in range(12)]
-    path = write(tmp_path / "d.jsonl", *rows)
+    path = jsonl(tmp_path / "d.jsonl", rows)
     found = [seal(source, 3, seed=1).opening for source in (path, rows, pa.Table.from_pylist(rows), read_data(path))]
     assert found[0] == found[1] == found[2] == found[3]
     with pytest.raises(InputError, match="row 2: there is no 'text'"):
@@ -189,7 +185,7 @@ def test_files_frames_and_mappings_are_one(tmp_path: Path) -> None:
     ({"label": True}, "'label' is true or false"), ({"id": None}, "'id' is null"), ({"user": None}, "'user' is null"),
     ({"user": ""}, "'user' is empty"), ({"id": "b"}, "used before, in line 1")])
 def test_bad_rows(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    path = write(tmp_path / "d.jsonl", {**GOOD, "id": "b"}, {**GOOD, **change})
+    path = jsonl(tmp_path / "d.jsonl", [{**GOOD, "id": "b"}, {**GOOD, **change}])
     with pytest.raises(InputError, match=said) as caught:
         read_data(path, "user")
     assert "line 2" in str(caught.value)
@@ -198,8 +194,8 @@ def test_bad_rows(tmp_path: Path, change: dict[str, Any], said: str) -> None:
 
 def test_missing_columns(tmp_path: Path) -> None:
     for column in GOOD:
-        path = write(tmp_path / "d.jsonl", {key: value for key, value in GOOD.items() if key != column})
+        path = jsonl(tmp_path / "d.jsonl", [{key: value for key, value in GOOD.items() if key != column}])
         with pytest.raises(InputError, match=f"there is no '{column}'"):
             read_data(path, "user")
     with pytest.raises(InputError, match="--group label is one of"):
-        read_data(write(tmp_path / "d.jsonl", GOOD), "label")
+        read_data(jsonl(tmp_path / "d.jsonl", [GOOD]), "label")

@@ -7,17 +7,13 @@ from typing import Any
 
 import pytest
 from tests.guard.benchmark.made import SET, made, passage
+from tests.jsonl import jsonl
 
 from discreet.core.errors import InputError
 from discreet.guard.benchmark import Passage, read_passages
 
 ROW = {"passage": "a", "text": "A nurse, 44.", "people": {"1": "third"}, "main": 1, "cluster": "yes", "inferred": [],
        "spans": [[2, 7, "occupation", 1, ""], [9, 11, "age", 1, "", 2]]}
-
-
-def written(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def refused(path: Path, **further: Any) -> str:
@@ -57,23 +53,23 @@ def test_stated_and_inferred_are_of_one_person(spans: Any, inferred: Any, found:
 
 def test_texts_come_from_the_file_a_table_or_the_data(tmp_path: Path) -> None:
     bare = {name: value for name, value in ROW.items() if name != "text"}
-    labels = written(tmp_path / "labels.jsonl", bare)
-    texts = written(tmp_path / "texts.jsonl", {"id": "a", "text": ROW["text"]})
+    labels = jsonl(tmp_path / "labels.jsonl", [bare])
+    texts = jsonl(tmp_path / "texts.jsonl", [{"id": "a", "text": ROW["text"]}])
     (tmp_path / "notes").mkdir()
     with gzip.open(tmp_path / "notes" / "all.jsonl.gz", "wt") as handle:
         handle.write(json.dumps({"id": 7, "body": f"No. {ROW['text']} Yes."}) + "\n")
-    places = written(tmp_path / "places.jsonl", {
+    places = jsonl(tmp_path / "places.jsonl", [{
         "passage": "a", "source": "notes", "file": "all.jsonl.gz", "id": 7, "field": "body", "start": 4, "end": 16,
-        "register": "notes", "document": "notes/7"}, {"passage": "other"})
-    of_file, of_table = read_passages(written(tmp_path / "whole.jsonl", ROW)), read_passages(labels, [texts])
+        "register": "notes", "document": "notes/7"}, {"passage": "other"}])
+    of_file, of_table = read_passages(jsonl(tmp_path / "whole.jsonl", [ROW])), read_passages(labels, [texts])
     [of_data] = read_passages(labels, (), [places], tmp_path, domain="law")
     assert of_file == of_table
     assert (of_data.text, of_data.register, of_data.document, of_data.domain) == (
         ROW["text"], "notes", "notes/7", "law")
     assert "1 passage of 1 have no text, 'a' first" in refused(labels)
     (tmp_path / "notes" / "all.jsonl.gz").unlink()
-    written(tmp_path / "notes" / "all.jsonl", {"id": 8})
-    moved = written(tmp_path / "moved.jsonl", {**json.loads(places.read_text().splitlines()[0]), "file": "all.jsonl"})
+    jsonl(tmp_path / "notes" / "all.jsonl", [{"id": 8}])
+    moved = jsonl(tmp_path / "moved.jsonl", [{**json.loads(places.read_text().splitlines()[0]), "file": "all.jsonl"}])
     assert "has no text 'body' in its row 7" in refused(labels, places=[moved], data=tmp_path)
 
 
@@ -85,17 +81,17 @@ def test_texts_come_from_the_file_a_table_or_the_data(tmp_path: Path) -> None:
     ({"cluster": None}, "there is no 'cluster'"), ({"cluster": "two"}, "expected one of yes"),
     ({"passage": " "}, "there is no 'passage'"), ({"text": 5}, "'text' is")])
 def test_what_cannot_be_labels_is_refused(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    assert said in refused(written(tmp_path / "labels.jsonl", {**ROW, **change}))
+    assert said in refused(jsonl(tmp_path / "labels.jsonl", [{**ROW, **change}]))
 
 
 def test_an_id_that_comes_twice_is_refused(tmp_path: Path) -> None:
-    assert "used before" in refused(written(tmp_path / "labels.jsonl", ROW, ROW))
+    assert "used before" in refused(jsonl(tmp_path / "labels.jsonl", [ROW, ROW]))
 
 
 def test_one_readers_span_and_a_hint_are_not_sure(tmp_path: Path) -> None:
     spans = [[2, 7, "occupation", 1, "", 1], [9, 11, "age", 1, "w", 2], [0, 1, "sex", -1, "", 1],
              [9, 11, "age", 1, "r"]]
-    [read] = read_passages(written(tmp_path / "labels.jsonl", {**ROW, "spans": spans}))
+    [read] = read_passages(jsonl(tmp_path / "labels.jsonl", [{**ROW, "spans": spans}]))
     assert [(s.sure, s.repeat) for s in read.spans] == [(False, False), (False, False), (False, False), (True, True)]
 
 
@@ -106,7 +102,7 @@ def attribute(tag: str, value: str, certainty: int = 5) -> dict[str, Any]:
 def spia(tmp_path: Path, *attributes: dict[str, Any]) -> Passage:
     row = {"id": "s", "text": "Ann, 44, nurse, at home with the boys.", "category": "web",
            "subjects": [{"description": "Ann", "attributes": list(attributes)}]}
-    return read_passages(written(tmp_path / "spia.jsonl", row))[0]
+    return read_passages(jsonl(tmp_path / "spia.jsonl", [row]))[0]
 
 
 def test_a_value_of_spia_that_stands_in_the_text_is_stated_another_inferred(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.jsonl import jsonl
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Answer
@@ -18,18 +18,14 @@ def sample(text: str, kind: Kind = "safe", group: str | None = None) -> Sample:
     return Sample(Answer(text, text), kind, group)
 
 
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-    return path
-
-
 def test_a_file_of_several_sides(tmp_path: Path) -> None:
-    path = write(tmp_path / "all.jsonl", {"id": 1, "answer": "a", "kind": "safe", "domain": "law", "document": "d"},
-                 {"id": 2, "answer": "b", "kind": "unsafe", "domain": "law"},
-                 {"id": 3, "answer": "c", "kind": "safe", "domain": "medical"}, {"id": 4, "answer": "d"})
+    path = jsonl(tmp_path / "all.jsonl", [
+        {"id": 1, "answer": "a", "kind": "safe", "domain": "law", "document": "d"},
+        {"id": 2, "answer": "b", "kind": "unsafe", "domain": "law"},
+        {"id": 3, "answer": "c", "kind": "safe", "domain": "medical"}, {"id": 4, "answer": "d"}])
     found = read_side([path], "safe", "law")
     assert [(s.answer.id, s.kind, s.group) for s in found] == [("1", "safe", "d"), ("4", "safe", None)]
-    only = write(tmp_path / "unsafe.jsonl", {"id": 2, "answer": "b", "kind": "unsafe", "domain": "law"})
+    only = jsonl(tmp_path / "unsafe.jsonl", [{"id": 2, "answer": "b", "kind": "unsafe", "domain": "law"}])
     with pytest.raises(InputError, match=r"unsafe\.jsonl holds no safe text of law"):
         read_side([path, only], "safe", "law")
 
@@ -83,7 +79,7 @@ def test_too_few() -> None:
 def test_texts_in_memory_are_those_of_a_file(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"id": "1", "answer": "a", "question": "q", "document": "d"},
                                   {"id": "2", "answer": "b", "kind": "unsafe"}, {"id": "3", "answer": "c"}]
-    path = write(tmp_path / "rows.jsonl", *rows)
+    path = jsonl(tmp_path / "rows.jsonl", rows)
     by_file = read_side(path, "safe", "law")
     assert read_side(str(path), "safe", "law") == read_side([path], "safe", "law") == by_file
     table: Any = pd.DataFrame(rows).fillna("")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.audit.scores.adapters.conftest import CORPUS
+from tests.jsonl import jsonl
 
 from discreet.audit.membership.audit import audit_membership
 from discreet.audit.scores.adapters.build import scored_from_model
@@ -24,16 +24,11 @@ def rows(side: str, texts: list[str], **more: Any) -> list[dict[str, Any]]:
     return [{"id": f"{side}{n}", "text": text, "label": n % 2, **more} for n, text in enumerate(texts)]
 
 
-def written(path: Path, given: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[Path, Path]:
     members = rows("m", [f"{text} {n}" for n in range(5) for text in CORPUS])
     others = rows("o", [f"{text} {n}" for n in range(5, 10) for text in CORPUS])
-    return written(tmp_path / "members.jsonl", members), written(tmp_path / "others.jsonl", others)
+    return jsonl(tmp_path / "members.jsonl", members), jsonl(tmp_path / "others.jsonl", others)
 
 
 @pytest.fixture
@@ -108,7 +103,7 @@ def test_a_table_of_scores_says_the_same(sides: tuple[Path, Path], brought: str,
 def test_columns_of_the_files(tmp_path: Path, brought: str) -> None:
     members = rows("m", ["a 1", "b 2"], group="u", category="x|y", planted=4, split="train")
     others = [*rows("o", ["c 6", "d 7"], group="v"), *rows("p", ["e 8", "f 9"], group="v", split="reference_train")]
-    files = written(tmp_path / "m.jsonl", members), written(tmp_path / "o.jsonl", others)
+    files = jsonl(tmp_path / "m.jsonl", members), jsonl(tmp_path / "o.jsonl", others)
     table, _ = scored_from_model(f"{brought}log", *files, references=[f"paired={brought}other"])
     examples = table.examples
     assert examples.planted.tolist() == [4, 4, 0, 0, 0, 0]
@@ -123,18 +118,18 @@ def test_columns_of_the_files(tmp_path: Path, brought: str) -> None:
 
 def test_labels_by_name(sides: tuple[Path, Path], brought: str, tmp_path: Path) -> None:
     words = [{**row, "label": ["SAFE", "unsafe"][row["label"]]} for row in rows("m", ["a 1", "b 2"])]
-    members = written(tmp_path / "words.jsonl", words)
-    others = written(tmp_path / "others2.jsonl", [{**row, "label": "safe"} for row in rows("o", ["a 7", "b 8"])])
+    members = jsonl(tmp_path / "words.jsonl", words)
+    others = jsonl(tmp_path / "others2.jsonl", [{**row, "label": "safe"} for row in rows("o", ["a 7", "b 8"])])
     table, _ = scored_from_model(f"{brought}named", members, others)
     assert table.examples.label.tolist() == [0, 1, 0, 0]
     with pytest.raises(InputError, match="'label' is outside the classes of the model for 4 of 4 records"):
         scored_from_model(f"{brought}log", members, others)
     with pytest.raises(InputError, match="label' is outside the classes of the model for 1 of 3"):
-        scored_from_model(f"{brought}named", written(tmp_path / "bad.jsonl", [{**words[0], "label": 2}]), others)
+        scored_from_model(f"{brought}named", jsonl(tmp_path / "bad.jsonl", [{**words[0], "label": 2}]), others)
 
 
 def refused(brought: str, members: list[dict[str, Any]], others: list[dict[str, Any]], tmp_path: Path) -> str:
-    files = written(tmp_path / "m.jsonl", members), written(tmp_path / "o.jsonl", others)
+    files = jsonl(tmp_path / "m.jsonl", members), jsonl(tmp_path / "o.jsonl", others)
     with pytest.raises(InputError) as caught:
         scored_from_model(f"{brought}log", *files)
     assert "bread" not in str(caught.value)

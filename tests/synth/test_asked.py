@@ -233,10 +233,6 @@ def test_another_campaign_or_process_in_the_folder(tmp_path: Path) -> None:
         run_asked(plan_of(models, {"unsafe_heldout": 2}), models, tmp_path / "out", check=check)
         with pytest.raises(UsageError, match="campaign of another plan"):
             run_asked(plan_of(models, {"unsafe_heldout": 3}), models, tmp_path / "out", check=check)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "x").touch()
-    with pytest.raises(UsageError, match="not an empty folder"):
-        run_asked(plan_of(models, {"unsafe_heldout": 2}), models, tmp_path / "other", check=check)
     (tmp_path / "bad.yaml").write_text("generators: [{name: a}]")
     with pytest.raises(InputError, match="generators with name, url, model and roles"):
         Endpoints.load(tmp_path / "bad.yaml")

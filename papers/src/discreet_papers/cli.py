@@ -50,12 +50,13 @@ class OnData:
         """The seeds that were asked for."""
         return None if self.seeds is None else numbers_of("--seeds", self.seeds, int)
 
-    def check_data(self, scale: str, needing: Collection[str]) -> None:
+    def check_data(self, scale: str, needing: Collection[str], expected: str = "the folder of public data sets"
+                   ) -> None:
         """UsageError for a scale among `needing` without a folder of data, and for what is no folder."""
         if scale in needing and self.data is None:
-            raise UsageError(f"--scale {scale} was given without --data; expected the folder of public data sets")
+            raise UsageError(f"--scale {scale} was given without --data; expected {expected}")
         if self.data is not None and not self.data.is_dir():
-            raise UsageError(f"{self.data} is not a folder; expected the folder of public data sets")
+            raise UsageError(f"{self.data} is not a folder; expected {expected}")
 
 
 @group("Execution")
@@ -232,12 +233,7 @@ def ppe(
         raise UsageError("--roles and --data were given together; campaigns in --data have their writers: drop --roles "
                          "(it is an option of 'discreet synth run' too)")
     seeds = execution.known_seeds() or (setting.seed if seed is None else seed,)
-    if scale == "paper" and execution.data is None:
-        raise UsageError("--scale paper was given without --data; expected the folder of campaigns that 'discreet "
-                         "synth run' left")
-    if execution.data is not None and not execution.data.is_dir():
-        raise UsageError(f"{execution.data} is not a folder; expected the folder of campaigns that 'discreet synth "
-                         "run' left")
+    execution.check_data(scale, ("paper",), "the folder of campaigns that 'discreet synth run' left")
     if (judge is None) != (model is None):
         raise UsageError("--judge and --model go together: expected the address of an endpoint and what it calls the "
                          "model")

@@ -63,9 +63,8 @@ def test_a_gpu_takes_several_cnns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
-@pytest.mark.parametrize("pool", ["mean", "last"])
-def test_rnn_is_that_of_torch_on_each_text_alone(kind: Any, pool: Any) -> None:
-    network = Rnn(vocabulary=11, embedding=4, hidden=3, kind=kind, pool=pool).network((7,), 2)
+def test_rnn_is_that_of_torch_on_each_text_alone(kind: Any) -> None:
+    network = Rnn(vocabulary=11, embedding=4, hidden=3, kind=kind).network((7,), 2)
     (one,), params = begun(network)
     made: Any = (torch.nn.LSTM if kind == "lstm" else torch.nn.GRU)(4, 3, batch_first=True).double()
     with torch.no_grad():
@@ -75,14 +74,13 @@ def test_rnn_is_that_of_torch_on_each_text_alone(kind: Any, pool: Any) -> None:
     ids = torch.tensor([text + [0] * (7 - len(text)) for text in texts])
     logits, _ = network.forward(params, ids[None], training=False)
     for row, text in enumerate(texts):
-        states = made(one["words"][text][None])[0][0]
-        state = states.mean(0) if pool == "mean" else states[-1]
+        state = made(one["words"][text][None])[0][0].mean(0)
         torch.testing.assert_close(logits[0, row], one["head"] @ state + one["head_bias"])
 
 
 def test_a_text_of_no_word_has_a_score() -> None:
     small: dict[str, Any] = {"vocabulary": 5, "tokens": 4}
-    for recipe in (Rnn(**small), Rnn(kind="gru", pool="last", **small), TokenTransformer(width=6, heads=2, **small)):
+    for recipe in (Rnn(**small), Rnn(kind="gru", **small), TokenTransformer(width=6, heads=2, **small)):
         network = recipe.network((4,), 2)
         logits, hidden = network.forward(begun(network)[1], torch.zeros(1, 3, 4, dtype=torch.int64), training=False)
         assert torch.isfinite(logits).all()

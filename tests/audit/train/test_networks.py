@@ -125,7 +125,7 @@ def noise(shape: tuple[int, ...] | None) -> Data:
     (Mlp(hidden=32, epochs=200, batch=6, rate=0.01), (7,)), (Cnn(width=4, hidden=16, epochs=120, batch=6), (9, 8)),
     (Resnet18(width=4, epochs=30, batch=6), (3, 9, 10)),
     (Rnn(embedding=8, hidden=16, epochs=60, rate=0.02, **WORDS), None),
-    (Rnn(kind="gru", pool="last", embedding=8, hidden=16, epochs=60, rate=0.02, **WORDS), None),
+    (Rnn(kind="gru", embedding=8, hidden=16, epochs=60, rate=0.02, **WORDS), None),
     (TokenTransformer(width=16, heads=2, epochs=50, rate=0.005, **WORDS), None),
 ], ids=lambda one: getattr(one, "name", ""))
 def test_memorises_labels_that_nothing_tells(recipe: Any, shape: tuple[int, ...] | None) -> None:

@@ -57,7 +57,7 @@ def trimmed(ids: Tensor) -> Tensor:
 
 
 class Recurrent(Network):
-    """Rows are (1, B, T) word numbers, 0 behind the last word; the head sees the mean of all states, or the last."""
+    """Rows are (1, B, T) word numbers, 0 behind the last word; the head sees the mean of all states."""
 
     def initial(self, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Embedding, gates, head."""
@@ -86,11 +86,7 @@ class Recurrent(Network):
         weights = [states[name][0] for name in ("into", "round", "into_bias", "round_bias")]
         run: Any = torch.lstm if lstm else torch.gru
         outputs = run(embedded, (first, first) if lstm else first, weights, True, 1, 0.0, training, False, True)[0]
-        if self.options.pool == "mean":
-            hidden = (outputs * there[..., None]).sum(1) / there.sum(1, keepdim=True).clamp(min=1.0)
-        else:
-            last = (there.sum(1).long() - 1).clamp(min=0)
-            hidden = outputs[torch.arange(ids.shape[0], device=ids.device), last]
+        hidden = (outputs * there[..., None]).sum(1) / there.sum(1, keepdim=True).clamp(min=1.0)
         logits = torch.nn.functional.linear(hidden, states["head"][0], states["head_bias"][0])
         return logits[None], hidden[None]
 
@@ -100,8 +96,8 @@ class Recurrent(Network):
 class Rnn(TokenRecipe):
     """An embedding, one LSTM (or GRU) and a dense head; the other options as in `TokenRecipe` and `NetworkRecipe`.
 
-    `pool` is what the head sees: the mean of the states, or the last one. The label inference paper says "RNN" of its
-    IMDB model (Table 1) and no more: every number here is ours.
+    The head sees the mean of the states. The label inference paper says "RNN" of its IMDB model (Table 1) and no more:
+    every number here is ours.
     """
 
     name: ClassVar[str] = "rnn"
@@ -109,7 +105,6 @@ class Rnn(TokenRecipe):
     code: ClassVar[bool] = False
 
     kind: Literal["lstm", "gru"] = "lstm"
-    pool: Literal["mean", "last"] = "mean"
     embedding: int = 32
     hidden: int = 64
 

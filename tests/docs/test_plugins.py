@@ -115,7 +115,7 @@ def test_the_recipe_trains_and_comes_back(tmp_path: Path) -> None:
     empty = Data((), np.zeros(0, dtype=np.int64))
     fitted = recipe.fit(Data(("a", "b", "c"), np.array([0, 0, 1])), empty, 2, np.random.SeedSequence(0))
     fitted.save(tmp_path / "prior")
-    np.testing.assert_allclose(np.exp(load_fitted(tmp_path / "prior", recipe).logits(("new",))), [[4 / 7, 3 / 7]])
+    np.testing.assert_allclose(np.exp(load_fitted(tmp_path / "prior").logits(("new",))), [[4 / 7, 3 / 7]])
 
 
 @pytest.fixture

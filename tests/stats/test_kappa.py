@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from discreet.stats import cohen_kappa, kappa_interval, kappa_variance, rating_table
-from discreet.stats.kappa import kappa_groups_interval
 
 tables = st.integers(2, 4).flatmap(
     lambda k: st.lists(st.lists(st.integers(0, 30), min_size=k, max_size=k), min_size=k, max_size=k)
@@ -58,15 +57,6 @@ def test_variance_is_the_delta_method(table: np.ndarray) -> None:
         gradient[cell] = (kappa(up) - kappa(down)) / (2 * step)
     expected = ((p * gradient**2).sum() - (p * gradient).sum() ** 2) / n
     assert kappa_variance(p * n) == pytest.approx(expected, rel=1e-4, abs=1e-8)
-
-
-def test_alike_groups_widen_the_interval() -> None:
-    first, second = (np.repeat(ratings, 25) for ratings in ([0, 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 0, 0, 1, 0]))
-    table = rating_table(first, second)
-    alone, _ = kappa_interval(table)
-    grouped, how = kappa_groups_interval(table, first != second, np.repeat(np.arange(8), 25))
-    assert grouped.low < alone.low < alone.high <= grouped.high
-    assert "groups" in how
 
 
 def test_odd_tables_are_refused() -> None:

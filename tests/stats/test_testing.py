@@ -161,27 +161,15 @@ def figures(rows: np.ndarray) -> list[float]:
     return [auroc(scores, labels), fpr_at_tpr(scores, labels, 0.9), tpr_at_fpr(scores, labels, 0.1)]
 
 
-@pytest.mark.parametrize("groups", [None, np.random.default_rng(2).permutation(80)], ids=["examples", "groups of one"])
-def test_bootstrap_has_the_distribution_of_resampled_rows(groups: np.ndarray | None) -> None:
+def test_bootstrap_has_the_distribution_of_resampled_rows() -> None:
     rng = np.random.default_rng(77)
     pos, neg = np.flatnonzero(LABELS), np.flatnonzero(1 - LABELS)
     slow = np.array([figures(np.concatenate([rng.choice(pos, 30), rng.choice(neg, 50)])) for _ in range(1500)]).T
-    ours = bootstrap_roc(RocCore.of(SCORES, LABELS), STATISTICS, rng, n_resamples=1500, groups=groups)
+    ours = bootstrap_roc(RocCore.of(SCORES, LABELS), STATISTICS, rng, n_resamples=1500)
     assert ours.shape == (3, 1500)
     for mine, other in zip(ours, slow, strict=True):
         assert abs(mine.mean() - other.mean()) < 4 * np.hypot(mine.std(), other.std()) / np.sqrt(1500)
         assert mine.std() == pytest.approx(other.std(), rel=0.08)
-
-
-def test_grouped_bootstrap_equals_its_weights() -> None:
-    """Same generator, same draws: the histograms over steps are those of the weights, repeated rows and all."""
-    groups = np.random.default_rng(3).integers(0, 25, 80)
-    core = RocCore.of(SCORES, LABELS)
-    fast = bootstrap_roc(core, STATISTICS, np.random.default_rng(9), n_resamples=50, groups=groups)
-    weights = np.concatenate(list(
-        bootstrap_weights(80, np.random.default_rng(9), n_resamples=50, strata=LABELS, groups=groups)
-    ))
-    np.testing.assert_array_equal(fast, np.array([figures(np.repeat(np.arange(80), row)) for row in weights]).T)
 
 
 @given(st.integers(1, 30), st.integers(1, 4), st.booleans(), st.integers(0, 2**32 - 1))
@@ -204,7 +192,7 @@ def test_weights_draw_whole_groups_within_strata(n: int, n_strata: int, grouped:
 
 def test_no_resample_loses_a_class() -> None:
     core = RocCore.of([1, 2, 3, 4, 5], [1, 0, 0, 0, 0])
-    draws = bootstrap_roc(core, [StepCounts.auroc], np.random.default_rng(0), n_resamples=200, groups=[1, 1, 2, 3, 4])
+    draws = bootstrap_roc(core, [StepCounts.auroc], np.random.default_rng(0), n_resamples=200)
     assert np.isfinite(draws).all()
 
 
@@ -246,30 +234,6 @@ def test_permutation_test_agrees_with_all_permutations() -> None:
     null = [auroc(scores, order) for order in permuted_labels(labels, np.random.default_rng(0), 2000)]
     p_value = permutation_p(auroc(scores, labels), null)
     assert p_value == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 2000))
-
-
-def test_permutation_is_quiet_on_the_null() -> None:
-    """Groups of alike scores: permuting groups keeps its level, permuting examples would not."""
-    rng = np.random.default_rng(11)
-    groups = np.repeat(np.arange(12), 8)
-    labels = np.repeat(rng.permutation(np.repeat([0, 1], 6)), 8)
-
-    def p_value(scores: np.ndarray, groups: np.ndarray | None) -> float:
-        observed, *null = (scores[order == 1].mean() - scores[order == 0].mean()
-                           for order in (labels, *permuted_labels(labels, rng, 99, groups)))
-        return permutation_p(observed, null)
-
-    drawn = [rng.normal(size=12)[groups] + 0.2 * rng.normal(size=96) for _ in range(200)]
-    assert sum(p_value(scores, groups) > 0.05 for scores in drawn) >= 177
-    assert sum(p_value(scores, None) > 0.05 for scores in drawn) < 177
-
-
-def test_permuted_labels_move_as_groups() -> None:
-    labels, groups = np.array([1, 1, 0, 0, 0, 1]), np.array(["a", "a", "b", "b", "b", "c"])
-    for shuffled in permuted_labels(labels, np.random.default_rng(0), 20, groups):
-        assert len({shuffled[0], shuffled[1]}) == len({*shuffled[2:5]}) == 1
-    with pytest.raises(ValueError, match=r"labels\[1\] differs from another label of its group"):
-        next(permuted_labels([1, 0], np.random.default_rng(0), 1, [7, 7]))
 
 
 def test_max_t_is_the_family_wise_tail() -> None:

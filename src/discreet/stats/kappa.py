@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.core.records import Estimate
-from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.stats.arrays import group_codes, same_length
-from discreet.stats.intervals import Interval, agresti_coull, effective_sample, effective_size
+from discreet.core.types import FloatArray, IntArray
+from discreet.stats.arrays import same_length
+from discreet.stats.intervals import Interval, agresti_coull, effective_size
 
 _EXPECTED = 10.0
 """Chance agreements that every category needs before the asymptotic variance is used."""
@@ -71,37 +71,19 @@ def kappa_interval(table: ArrayLike, level: float = 0.95) -> tuple[Interval, str
     return _from_disagreements(kappa, size, level), "Agresti–Coull at the effective n of Fleiss, Cohen & Everitt"
 
 
-def kappa_groups_interval(
-    table: ArrayLike, disagree: BoolArray, groups: IntArray, level: float = 0.95
-) -> tuple[Interval, str]:
-    """`kappa_interval` where items come in groups (n,): the effective sample of the disagreements (n,)."""
-    size = effective_sample(disagree, groups)
-    how = "Agresti–Coull on disagreements over those expected, effective n of groups"
-    return _from_disagreements(cohen_kappa(table), size, level), how
-
-
-def kappa_estimate(
-    first: ArrayLike, second: ArrayLike, *, level: float = 0.95, unit: str = "item", groups: ArrayLike | None = None
-) -> Estimate:
+def kappa_estimate(first: ArrayLike, second: ArrayLike, *, level: float = 0.95, unit: str = "item") -> Estimate:
     """Cohen's kappa of two raters' categories (n,) of the same items; the interval as `kappa_interval` says.
 
     Unresolved where both used one and the same category, so that agreement by chance is 1.
     """
     table = rating_table(first, second)
     kappa = cohen_kappa(table)
-    codes = None if groups is None else group_codes(groups, int(table.sum()))
-    n = int(table.sum()) if codes is None else int(codes.max()) + 1
-    facts: dict[str, Any] = {"level": level, "n": n, "unit": unit}
-    if codes is not None and n < 2:
-        return Estimate.unresolved(f"kappa over 1 {unit}: 2 needed at the least, to see how they differ", **facts)
+    facts: dict[str, Any] = {"level": level, "n": int(table.sum()), "unit": unit}
     if kappa.value is None:
         return Estimate.unresolved(
             "kappa of ratings that all fall in one category: items of at least 2 categories are needed", **facts
         )
-    if codes is None:
-        ends, how = kappa_interval(table, level)
-    else:
-        ends, how = kappa_groups_interval(table, np.asarray(first) != np.asarray(second), codes, level)
+    ends, how = kappa_interval(table, level)
     return Estimate(kappa.value, *ends, method=how, **facts)
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.core.types import BoolArray, FloatArray, IntArray
+from discreet.core.types import FloatArray, IntArray
 from discreet.stats.arrays import group_codes, same_length, scored_labels, share
 
 CELLS = 1 << 16
@@ -94,13 +94,6 @@ class RocCore:
     def n_steps(self) -> int:
         """Number of steps of the curve."""
         return int(self.step_of_level[-1]) + 1
-
-    @property
-    def labels(self) -> BoolArray:
-        """The labels, in the order given."""
-        truth = np.zeros(self.level_of.size, dtype=np.bool_)
-        truth[self.rows_pos] = True
-        return truth
 
     def steps_of(self, rows: IntArray) -> IntArray:
         """The step of each of the examples `rows`."""

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.core.types import FloatArray, IntArray
 from discreet.stats.arrays import counts, group_codes, midranks, same_length, scipy_module, scored_labels, share
 from discreet.stats.intervals import normal_quantile
-from discreet.stats.roc import CELLS, Reweighting, RocCore, StepCounts, auc_covariance
+from discreet.stats.roc import CELLS, RocCore, StepCounts, auc_covariance
 
 Statistic: TypeAlias = Callable[[StepCounts], FloatArray]
 """From resampled counts to one number per row, e.g. `StepCounts.auroc` or `lambda c: c.fpr_at_tpr(.95)`."""
@@ -122,19 +122,16 @@ def rank_sum_p(scores: ArrayLike, labels: ArrayLike, groups: ArrayLike | None = 
     return 1.0 if deviation == 0.0 else NormalDist().cdf(-float(ranks[positive].sum()) / deviation)
 
 
-def bootstrap_roc(
-    core: RocCore, statistics: Sequence[Statistic], rng: Generator, *, n_resamples: int = 1000,
-    groups: ArrayLike | None = None,
-) -> FloatArray:
+def bootstrap_roc(core: RocCore, statistics: Sequence[Statistic], rng: Generator, *, n_resamples: int = 1000
+                  ) -> FloatArray:
     """Resampled statistics of one ROC curve, shape (len(statistics), n_resamples).
 
-    All statistics come from the same resamples and one pass. `groups` (n,) are drawn whole. Memory is bounded
-    whatever n and n_resamples are; only the result grows with n_resamples.
+    All statistics come from the same resamples of examples and one pass. Memory is bounded whatever n and n_resamples
+    are; only the result grows with n_resamples.
     """
     _positive(n_resamples)
-    resampled = (_drawn_examples(core, rng, n_resamples) if groups is None
-                 else _drawn_groups(core, rng, n_resamples, groups))
-    blocks = [np.stack([statistic(drawn) for statistic in statistics]) for drawn in resampled]
+    blocks = [np.stack([statistic(drawn) for statistic in statistics])
+              for drawn in _drawn_examples(core, rng, n_resamples)]
     return np.concatenate(blocks, axis=1).reshape(len(statistics), -1)
 
 
@@ -179,23 +176,13 @@ def permutation_p(observed: float, null: ArrayLike, alternative: Alternative = "
     return below if alternative == "less" else min(1.0, 2.0 * min(above, below))
 
 
-def permuted_labels(
-    labels: ArrayLike, rng: Generator, n_permutations: int, groups: ArrayLike | None = None
-) -> Iterator[NDArray[Any]]:
-    """`n_permutations` relabellings of shape (n,), for a statistic that is recomputed whole, selection and all.
-
-    With `groups` (n,) the labels of whole groups change places; each group must then have one label.
-    """
+def permuted_labels(labels: ArrayLike, rng: Generator, n_permutations: int) -> Iterator[NDArray[Any]]:
+    """`n_permutations` relabellings of shape (n,), for a statistic that is recomputed whole, selection and all."""
     given = np.asarray(labels)
     if given.ndim != 1 or given.size == 0:
         raise ValueError(f"labels have shape {given.shape}: expected (n,) with n >= 1")
-    codes = np.arange(given.size) if groups is None else group_codes(groups, given.size)
-    of_group = given[np.unique(codes, return_index=True)[1]]
-    mixed = np.flatnonzero(of_group[codes] != given)
-    if mixed.size:
-        raise ValueError(f"labels[{mixed[0]}] differs from another label of its group: expected one label per group")
     for _ in range(n_permutations):
-        yield rng.permutation(of_group)[codes]
+        yield rng.permutation(given)
 
 
 def max_t_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
@@ -232,15 +219,6 @@ def _joint_null(observed: ArrayLike, null: ArrayLike) -> tuple[FloatArray, Float
     if not (np.isfinite(seen).all() and np.isfinite(draws).all()):
         raise ValueError("observed or null hold NaN or infinity: expected finite statistics")
     return seen, draws
-
-
-def _drawn_groups(core: RocCore, rng: Generator, n_resamples: int, groups: ArrayLike) -> Iterator[StepCounts]:
-    labels = core.labels
-    unit_of = group_codes(groups, labels.size)
-    reweighting = Reweighting.of(core, unit_of)
-    members = _units_by_stratum(unit_of, labels.astype(np.int64))
-    for drawn in _drawn_units(members, rng, n_resamples, max(1, CELLS // labels.size)):
-        yield reweighting.counts(drawn)
 
 
 def _drawn_units(members: list[IntArray], rng: Generator, n_resamples: int, rows: int) -> Iterator[IntArray]:

@@ -80,21 +80,16 @@ def saving(folder: Path, recipe: Recipe, n_classes: int, facts: Mapping[str, Any
         write_manifest(part, MANIFEST, FORM, VERSION, {**body, "body_sha256": _digest(body)})
 
 
-def load_fitted(folder: Path, recipe: Recipe | None = None) -> Fitted:
-    """The model that was saved in a folder, all its files verified; with `recipe`, only one trained by it.
+def load_fitted(folder: Path) -> Fitted:
+    """The model that was saved in a folder, all its files verified.
 
-    Raises InputError where the folder holds none, or one that is truncated, changed, of another version, of a recipe
-    that is not installed, or not of `recipe`.
+    Raises InputError where the folder holds none, or one that is truncated, changed, of another version, or of a recipe
+    that is not installed.
     """
     manifest = read_manifest(folder, MANIFEST, FORM, VERSION)
     spec = manifest.fact("recipe", dict)
     if manifest.fact("n_classes", int) < 2 or not isinstance(manifest.facts.get("facts"), dict):
         raise InputError(f"{folder}: the manifest must give n_classes >= 2 and facts: save the model again")
-    if recipe is not None and spec != recipe.to_json():
-        theirs = spec.get("name")
-        raise InputError(f"{folder} holds a model of the recipe {theirs!r}"
-                         + (" with other options" if theirs == recipe.name else "")
-                         + f"; expected {recipe.name!r} as given: name another folder, or train it again")
     try:
         maker = recipe_of(spec)
     except UsageError as error:

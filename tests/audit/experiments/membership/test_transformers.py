@@ -17,7 +17,7 @@ from discreet.audit.experiments import train
 from discreet.audit.experiments.membership.experiment import audit_task
 from discreet.audit.experiments.membership.table import ROLES
 from discreet.audit.scores.check import check_table
-from discreet.audit.train import load_fitted, recipe_of
+from discreet.audit.train import load_fitted
 from discreet.core.errors import InputError
 from discreet.report.summary import Table
 from discreet.report.training import membership_lines, membership_training, provenance
@@ -88,7 +88,7 @@ def test_a_model_that_is_kept_gives_the_scores_again(tmp_path: Path, data: Path,
     experiment = experiment_on(data, asked, 5, {"a": A}, planted=(), keep_models=True, hidden=True)
     (trained,) = train([experiment], tmp_path / "store", engine="inline", quiet=True)
     result = trained.results["fit/a"]
-    fitted = load_fitted(result.files / "model", recipe_of(asked))
+    fitted = load_fitted(result.files / "model")
     rows = [trained.data[row] for row in trained.results["prepare"].arrays["scored"]]
     again = fitted.logits([row.text for row in rows])
     np.testing.assert_array_equal(again, result.arrays["logits"])

@@ -48,7 +48,7 @@ def test_sixteen_examples_are_learned_by_heart_and_saved(tiny: dict[str, Path], 
     assert model.hidden([]).shape == (0, 32)
     assert (logits.astype(np.float32) == logits).all()
     model.save(tmp_path / "model")
-    again = load_fitted(tmp_path / "model", recipe)
+    again = load_fitted(tmp_path / "model")
     assert again.logits(texts).tobytes() == model.logits(texts).tobytes()
     assert again.hidden(texts).tobytes() == model.hidden(texts).tobytes()
     assert dict(again.facts) == dict(model.facts)

@@ -117,27 +117,23 @@ def test_alibi_without_noise_is_training_on_the_labels() -> None:
     np.testing.assert_allclose(soft.bank.logits(inputs), plain.bank.logits(inputs), atol=1e-6)
 
 
-@pytest.mark.parametrize("stages", [2, 3])
-def test_stages_randomise_each_label_once_under_the_model_before(stages: int) -> None:
+def test_stages_randomise_each_label_once_under_the_model_before() -> None:
     inputs, labels = problem(models=2)
     watched = [Watched(), Watched()]
-    found = train_in_stages(RECIPE, inputs, labels, watched, K, seeds(2), stages=stages, temperature=2.0)
+    found = train_in_stages(RECIPE, inputs, labels, watched, K, seeds(2))
     np.testing.assert_array_equal(found.trained, (labels + 1) % K)
-    assert [np.bincount(one).tolist() for one in found.stage] == [[N // stages] * stages] * 2
+    assert [np.bincount(one).tolist() for one in found.stage] == [[N // 2] * 2] * 2
     assert (found.stage[0] != found.stage[1]).any()
+    before = fit_bank(RECIPE, inputs, np.where(found.stage == 0, found.trained, -1), K,
+                      [child(child(each, TRAINING), 0) for each in seeds(2)],
+                      weights=(found.stage == 0).astype(np.int64)).logits(inputs)
     for m, one in enumerate(watched):
         assert one.asked[0][1] is None
-        assert len(one.asked) == stages
-        for number, (asked, prior) in enumerate(one.asked):
+        assert len(one.asked) == 2
+        for number, (asked, _) in enumerate(one.asked):
             np.testing.assert_array_equal(asked, labels[m, found.stage[m] == number])
-            if not number:
-                continue
-            before = fit_bank(RECIPE, inputs, np.where(found.stage < number, found.trained, -1), K,
-                              [child(child(each, TRAINING), number - 1) for each in seeds(2)],
-                              weights=(found.stage < number).astype(np.int64))
-            wanted = softmax(before.logits(inputs)[m, found.stage[m] == number] / 2.0)
-            np.testing.assert_allclose(prior, wanted, atol=1e-12)
-    last = fit_bank(RECIPE, inputs, found.trained, K, [child(child(one, TRAINING), stages - 1) for one in seeds(2)])
+        np.testing.assert_allclose(one.asked[1][1], softmax(before[m, found.stage[m] == 1]), atol=1e-12)
+    last = fit_bank(RECIPE, inputs, found.trained, K, [child(child(one, TRAINING), 1) for one in seeds(2)])
     assert found.bank.logits(inputs).tobytes() == last.logits(inputs).tobytes()
 
 
@@ -159,11 +155,6 @@ def test_impossible_calls() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             train_labelled(RECIPE, inputs, given, mechanisms, K, seeds(3), **options)  # type: ignore[arg-type]
-    for stages, said in ((1, "stages is 1"), (N + 1, "61 stages of 60 rows")):
-        with pytest.raises(ValueError, match=said):
-            train_in_stages(RECIPE, inputs, labels, [rr] * 3, K, seeds(3), stages=stages)
-    with pytest.raises(ValueError, match="temperature is 0"):
-        train_in_stages(RECIPE, inputs, labels, [rr] * 3, K, seeds(3), temperature=0.0)
     with pytest.raises(InputError, match="has no training row of the label 1"):
         train_in_stages(RECIPE, inputs, np.zeros_like(labels), [None] * 3, K, seeds(3))
 

@@ -2,8 +2,8 @@
 
 In one stage all labels are randomised and a model is trained on what is released. ALIBI releases numbers instead
 (`SoftLabelMechanism`): the model is trained on their posterior, whose prior is the model itself after each epoch (Malek
-Esmaeili et al. 2021, §4). In several stages (LP-MST, Ghazi et al. 2021, Algorithm 3; LP-2ST has two) the model of the
-parts so far gives the prior under which the next part is randomised; every label is randomised once.
+Esmaeili et al. 2021, §4). In two stages (LP-2ST, Ghazi et al. 2021, Algorithm 3) the model of the first part gives the
+prior under which the second is randomised; every label is randomised once.
 
 Mechanism m randomises the labels of model m, so that a bank may run over ε, mechanisms and seeds at once.
 """
@@ -75,32 +75,28 @@ def train_labelled(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mech
 
 
 def train_in_stages(recipe: NetworkRecipe, inputs: Inputs, labels: IntArray, mechanisms: Mechanisms, n_classes: int,
-                    seeds: Sequence[np.random.SeedSequence], *, stages: int = 2, temperature: float = 1.0,
-                    weights: IntArray | None = None) -> LabelTrained:
-    """Train M models in stages, LP-2ST for two.
+                    seeds: Sequence[np.random.SeedSequence], *, weights: IntArray | None = None) -> LabelTrained:
+    """Train M models in two stages, LP-2ST.
 
-    The rows are cut at random into `stages` parts, for each model anew. Labels of the first part are randomised without
-    a prior; a model trained on all parts so far gives, as softmax(logits / `temperature`), the prior of the next. The
-    models that come back were trained on all parts. Mechanisms that take no prior ignore it; for one that needs a prior
-    the first part is randomised by randomised response at its ε. `weights` are as for `train_labelled`.
+    The rows are cut at random into two parts, for each model anew. Labels of the first part are randomised without a
+    prior; a model trained on it gives, as the softmax of its logits, the prior of the second. The models that come back
+    were trained on both parts. Mechanisms that take no prior ignore it; for one that needs a prior the first part is
+    randomised by randomised response at its ε. `weights` are as for `train_labelled`.
 
-    Raises as `train_labelled`, and ValueError for fewer than two stages or more than rows, or a temperature that is not
-    above 0; InputError where a part lacks a class.
+    Raises as `train_labelled`, and ValueError for fewer rows than two; InputError where a part lacks a class.
     """
     noise, training = _streams(labels, inputs, mechanisms, seeds)
-    if stages < 2:
-        raise ValueError(f"stages is {stages}: expected at least 2; one stage is train_labelled")
     # No label is there before it is randomised.
     stage, trained = np.zeros(labels.shape, dtype=np.int64), np.full(labels.shape, -1, dtype=np.int64)
     for own, one in zip(stage, seeds, strict=True):
-        for number, rows in enumerate(stage_parts(own.size, np.random.default_rng(child(one, PARTS)), stages)):
+        for number, rows in enumerate(stage_parts(own.size, np.random.default_rng(child(one, PARTS)))):
             own[rows] = number
     bank: Bank | None = None
-    for number in range(stages):
+    for number in range(2):
         logits = None if bank is None else bank.logits(inputs)
         for model, mechanism in enumerate(mechanisms):
             rows = np.flatnonzero(stage[model] == number)
-            prior = None if logits is None else prior_of_logits(logits[model, rows], temperature)
+            prior = None if logits is None else prior_of_logits(logits[model, rows])
             if mechanism is not None and prior is None and mechanism.takes_prior == "needed":
                 mechanism = RandomisedResponse.at(mechanism.epsilon, mechanism.n_classes)  # noqa: PLW2901
             trained[model, rows] = _released(mechanism, labels[model, rows], noise[model], prior)

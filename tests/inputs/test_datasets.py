@@ -93,16 +93,17 @@ class TestTexts:
         assert (data.kind, data.classes, data.ids, data.labels.tolist()) == ("text", ("0", "1"), ("p", "q"), [1, 0])
         assert list(data.inputs(np.array([0]))) == ["good\nfilm", "bad film"]
 
-    def test_mistakes(self, tmp_path: Path) -> None:
-        for rows, said in (([{"text": "a", "y": 1}, {"text": "", "y": 0}], "'text' is empty"),
-                           ([{"text": "a", "y": 1}, {"text": "b", "y": None}], "'y' is empty"),
-                           ([{"text": "a", "y": "p"}, {"text": "b", "y": "nan"}, {"text": "c", "y": "q"}],
-                            r"row 2: 'y' is empty or NaN \(1 such rows\)"),
-                           ([{"text": "a", "y": 1.0}, {"text": "b", "y": 0.0}, {"text": "c", "y": float("nan")}],
-                            "line 3: JSON that cannot be read"),
-                           ([{"text": "a", "y": 1}, {"text": "b", "y": 1}], "one value")):
-            with pytest.raises(InputError, match=said):
-                read_dataset(jsonl(tmp_path / "t.jsonl", rows), "y")
+    @pytest.mark.parametrize(("rows", "said"), [
+        ([{"text": "a", "y": 1}, {"text": "", "y": 0}], "'text' is empty"),
+        ([{"text": "a", "y": 1}, {"text": "b", "y": None}], "'y' is empty"),
+        ([{"text": "a", "y": "p"}, {"text": "b", "y": "nan"}, {"text": "c", "y": "q"}],
+         r"row 2: 'y' is empty or NaN \(1 such rows\)"),
+        ([{"text": "a", "y": 1.0}, {"text": "b", "y": 0.0}, {"text": "c", "y": float("nan")}],
+         "line 3: JSON that cannot be read"),
+        ([{"text": "a", "y": 1}, {"text": "b", "y": 1}], "one value")])
+    def test_mistakes(self, tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None:
+        with pytest.raises(InputError, match=said):
+            read_dataset(jsonl(tmp_path / "t.jsonl", rows), "y")
 
     @pytest.mark.parametrize("missing", ["nan", "", None, float("nan")])
     def test_a_label_that_is_missing_in_parquet_is_no_class(self, tmp_path: Path, missing: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import Manifest, atomic_folder, read_manifest, write_manifest
 from discreet.core.registry import Registry
 
@@ -60,6 +60,22 @@ class WholeText(Protocol):
 
     def rows(self, readings: Sequence[Any]) -> NDArray[np.float32]:
         """An (n, dim) array from what the detectors saw."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """An (n, dim) array."""
+        refuse_one_string(texts)
+        return self.rows([self.read(text) for text in texts])
+
+    def chunks(self, text: str) -> list[str]:
+        """The text itself: a cluster that is spread over it must be seen whole."""
+        return [text]
+
+
+def refuse_one_string(texts: Sequence[str]) -> None:
+    """UsageError where a string was given for a list of texts: each of its letters would be one."""
+    if isinstance(texts, str):
+        raise UsageError("expected a list of texts, got one string")
 
 
 encoders: Registry[type[Encoder]] = Registry("encoders", builtin="discreet.inputs.encode.encoders", classes=True)

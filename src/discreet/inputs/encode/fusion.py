@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import atomic_folder, read_manifest, sha256, write_manifest
 from discreet.core.onnx import Device
-from discreet.inputs.encode.base import MANIFEST, Encoder, WholeText, load_encoder
+from discreet.inputs.encode.base import MANIFEST, Encoder, WholeText, load_encoder, refuse_one_string
 from discreet.inputs.encode.encoders.onnx import OnnxEncoder
 
 FUSION, FORM, VERSION = "fusion.json", "discreet-fusion", 1
@@ -82,8 +82,7 @@ class Fusion:
 
     def _blocks(self, texts: Sequence[str], readings: Sequence[Any] | None = None,
                 device: Device = "cpu") -> list[NDArray[np.float32]]:
-        if isinstance(texts, str):
-            raise UsageError("expected a list of texts, got one string")
+        refuse_one_string(texts)
         return [e.rows(readings or [e.read(text) for text in texts])
                 if isinstance(e, WholeText) else e.encode_to_fit(texts, device) if isinstance(e, OnnxEncoder)
                 else e.encode(texts) for e in self.encoders]

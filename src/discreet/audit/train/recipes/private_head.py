@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from discreet.audit.train.base import Data, Fitted, checked_training, need_torch, recipes, texts_of
-from discreet.audit.train.heads import FeatureRecipe, FittedHead, hashed_counts
-from discreet.audit.train.perceptron import Matrix, Perceptron, Scaling, UnitRows, initial
+from discreet.audit.train.base import Data, Fitted, checked_training, need_torch, recipes
+from discreet.audit.train.heads import FeatureRecipe, FittedHead
+from discreet.audit.train.perceptron import Perceptron, Scaling, UnitRows, initial
 from discreet.audit.train.plan import check_positive, child
 from discreet.audit.train.private import PrivateOptions, Tensor, fit_private
 from discreet.audit.train.recipes.head import EmbeddedInputs
-from discreet.audit.train.recipes.tfidf import check_hashing
+from discreet.audit.train.recipes.tfidf import HashedInputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PrivateHead(EmbeddedInputs, PrivateFeatureRecipe):
 
 @recipes.register("private-tfidf-mlp")
 @dataclass(frozen=True, slots=True)
-class PrivateTfidfMlp(PrivateFeatureRecipe):
+class PrivateTfidfMlp(HashedInputs, PrivateFeatureRecipe):
     """Words are not weighed by how rare they are in the training rows, which the guarantee would not cover.
 
     Options: `columns` and `ngrams` as of `tfidf-mlp`; the others as in `PrivateFeatureRecipe`.
@@ -74,12 +74,8 @@ class PrivateTfidfMlp(PrivateFeatureRecipe):
     ngrams: int = 1
 
     def __post_init__(self) -> None:
-        check_hashing(self.columns, self.ngrams)
+        self.check_hashing()
         PrivateFeatureRecipe.__post_init__(self)
-
-    def features(self, inputs: Any) -> Matrix:
-        """Hashed counts (n, d)."""
-        return hashed_counts(texts_of(inputs, self.name), self.columns, self.ngrams)
 
 
 def _loss(weights: tuple[Tensor, ...], row: Tensor, label: Tensor) -> Tensor:

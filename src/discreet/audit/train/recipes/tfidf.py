@@ -21,9 +21,30 @@ from discreet.core.folders import Manifest
 from discreet.core.types import FloatArray, IntArray
 
 
+class HashedInputs:
+    """The features of a recipe with the options `columns` and `ngrams`: how often each hashed word, or row of words,
+    stands in a text."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+    columns: int
+    ngrams: int
+
+    def check_hashing(self) -> None:
+        """Raise ValueError for options out of range."""
+        if not 16 <= self.columns <= 1 << 20:
+            raise ValueError(f"columns is {self.columns}: expected a whole number from 16 to {1 << 20}")
+        if not 1 <= self.ngrams <= 3:
+            raise ValueError(f"ngrams is {self.ngrams}: expected 1, 2 or 3")
+
+    def features(self, inputs: Inputs) -> Matrix:
+        """Hashed counts (n, d)."""
+        return hashed_counts(texts_of(inputs, self.name), self.columns, self.ngrams)
+
+
 @recipes.register("tfidf-mlp")
 @dataclass(frozen=True, slots=True)
-class TfidfMlp(HeadRecipe):
+class TfidfMlp(HashedInputs, HeadRecipe):
     """Small and quick, and it overfits well.
 
     Options: `columns` (16 to 2^20) of `ngrams`-grams (1 to 3) of words; the others as in `HeadRecipe`.
@@ -40,17 +61,13 @@ class TfidfMlp(HeadRecipe):
     ngrams: int = 1
 
     def __post_init__(self) -> None:
-        check_hashing(self.columns, self.ngrams)
+        self.check_hashing()
         HeadRecipe.__post_init__(self)
-
-    def features(self, inputs: Inputs) -> Matrix:
-        """Hashed counts (n, d)."""
-        return hashed_counts(texts_of(inputs, self.name), self.columns, self.ngrams)
 
 
 @recipes.register("tfidf-linear")
 @dataclass(frozen=True, slots=True)
-class TfidfLinear(Recipe):
+class TfidfLinear(HashedInputs, Recipe):
     """The optimum is unique: seeds and validation rows change nothing.
 
     Options: `C` > 0, the inverse penalty (scikit-learn's: squared norm over 2, against C times the *sum* of log
@@ -66,11 +83,7 @@ class TfidfLinear(Recipe):
 
     def __post_init__(self) -> None:
         check_above(self, "C")
-        check_hashing(self.columns, self.ngrams)
-
-    def features(self, inputs: Inputs) -> Matrix:
-        """Hashed counts (n, d)."""
-        return hashed_counts(texts_of(inputs, self.name), self.columns, self.ngrams)
+        self.check_hashing()
 
     def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
         """See `discreet.audit.train.base.Recipe`."""
@@ -132,11 +145,3 @@ class FittedLinear:
         arrays = {"slopes": self.coefficients, "offsets": self.intercepts} | asdict(self.scaling)
         with saving(folder, self.recipe, self.intercepts.size, self.facts) as part:
             write_arrays(part / ARRAYS, arrays)
-
-
-def check_hashing(columns: int, ngrams: int) -> None:
-    """Raise ValueError for options out of range."""
-    if not 16 <= columns <= 1 << 20:
-        raise ValueError(f"columns is {columns}: expected a whole number from 16 to {1 << 20}")
-    if not 1 <= ngrams <= 3:
-        raise ValueError(f"ngrams is {ngrams}: expected 1, 2 or 3")

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import InputError, UsageError
+from discreet.core.errors import InputError
 from discreet.guard.domains import IDENTIFYING, DomainLike, load_domain, save_facts, saved_domain
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.direct.detect import DirectSpan, find_direct
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.record import Read
 from discreet.guard.text.render import render
-from discreet.inputs.encode.base import encoders, open_encoder, saving
+from discreet.inputs.encode.base import WholeText, encoders, open_encoder, saving
 
 PERSONAL = ("third", "speaker")
 OTHERS = ("asker", "public", "cohort", "nobody")
@@ -124,7 +124,7 @@ def _six(count: int) -> float:
 
 
 @encoders.register("evidence")
-class EvidenceEncoder:
+class EvidenceEncoder(WholeText):
     """Texts to evidence vectors of one domain. Reads the whole text, and takes back what the user had said.
 
     Raises UsageError for an unknown domain.
@@ -138,12 +138,6 @@ class EvidenceEncoder:
         self.name = f"evidence-{self.domain.name}"
         self.dim = len(self.features)
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """An (n, dim) array."""
-        if isinstance(texts, str):
-            raise UsageError("expected a list of texts, got one string")
-        return self.rows([self.read(text) for text in texts])
-
     def read(self, text: str) -> Detected:
         """What the detectors see in a text."""
         return read(text, self.domain)
@@ -151,10 +145,6 @@ class EvidenceEncoder:
     def rows(self, readings: Sequence[Detected]) -> NDArray[np.float32]:
         """An (n, dim) array from what the detectors saw."""
         return np.array([evidence_row(r, self.domain) for r in readings], dtype=np.float32).reshape(-1, self.dim)
-
-    def chunks(self, text: str) -> list[str]:
-        """The text itself: a cluster that is spread over it must be seen whole."""
-        return [text]
 
     def save(self, folder: Path) -> None:
         """Write `encoder.json`, and a copy of a domain that is not built in."""

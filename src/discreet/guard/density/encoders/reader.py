@@ -12,11 +12,11 @@ from discreet.core.errors import InputError, UsageError
 from discreet.guard.density.encoders.evidence import Detected
 from discreet.guard.text.reader import MODEL, packaged
 from discreet.guard.text.render import render
-from discreet.inputs.encode.base import encoders, open_encoder, saving
+from discreet.inputs.encode.base import WholeText, encoders, open_encoder, saving
 
 
 @encoders.register("reader")
-class ReaderEncoder:
+class ReaderEncoder(WholeText):
     """Texts to the vectors of the packaged reader, of norm 1; the zero vector where a text has no token.
 
     It reads a text of any length whole, in windows of its own. Raises DetectorError where the reader's files are
@@ -30,12 +30,6 @@ class ReaderEncoder:
         self.name = f"reader-{self._weights[:12]}"
         self.dim = packaged().read("").vector.size
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """An (n, dim) array."""
-        if isinstance(texts, str):
-            raise UsageError("expected a list of texts, got one string")
-        return self.rows([self.read(text) for text in texts])
-
     def read(self, text: str) -> Detected:
         """A reading that holds the vector alone."""
         return Detected((), vector=packaged().read(render(text).text).vector)
@@ -47,10 +41,6 @@ class ReaderEncoder:
             raise UsageError("the encoder 'reader' was given a reading without the learned reader's vector; expected "
                              "one of the guard, or of its own read()")
         return np.array(vectors, dtype=np.float32).reshape(-1, self.dim)
-
-    def chunks(self, text: str) -> list[str]:
-        """The text itself: it always fits."""
-        return [text]
 
     def save(self, folder: Path) -> None:
         """Write `encoder.json` with the hash of the weights, which ship with discreet."""

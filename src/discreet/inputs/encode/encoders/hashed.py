@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.unicode import prepare
-from discreet.inputs.encode.base import encoders, open_encoder, saving, unit
+from discreet.inputs.encode.base import encoders, open_encoder, refuse_one_string, saving, unit
 
 SCHEME = 1
 """Changes when the same text would get another vector."""
@@ -52,8 +52,7 @@ class HashedEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """An (n, dim) array."""
-        if isinstance(texts, str):
-            raise UsageError("expected a list of texts, got one string")
+        refuse_one_string(texts)
         return np.array([hashed_row(text, self.dim) for text in texts], dtype=np.float32).reshape(-1, self.dim)
 
     def chunks(self, text: str) -> list[str]:

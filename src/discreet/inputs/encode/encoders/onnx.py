@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.core.errors import InputError, UsageError
 from discreet.core.onnx import Device, cores, open_session
-from discreet.inputs.encode.base import encoders, open_encoder, saving, unit
+from discreet.inputs.encode.base import encoders, open_encoder, refuse_one_string, saving, unit
 from discreet.inputs.encode.chunk import chunks
 
 MODEL = "model.onnx"
@@ -75,8 +75,7 @@ class OnnxEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """An (n, dim) array. A text without a token gets the zero vector."""
-        if isinstance(texts, str):
-            raise UsageError("expected a list of texts, got one string")
+        refuse_one_string(texts)
         workers = min(self.workers, len(texts))
         with ThreadPoolExecutor(max(1, workers)) as threads:
             rows = list((threads.map if workers > 1 else map)(self._row, texts))

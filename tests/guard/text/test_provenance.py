@@ -162,6 +162,7 @@ def test_words_that_stand_in_other_text_too_are_withdrawn(more: dict[str, Any], 
 
 def test_no_request() -> None:
     assert request() == Request(())
+    assert (request().said, request("What now?").said) == (None, "What now?")
 
 
 CONSENT = [

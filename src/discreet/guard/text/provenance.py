@@ -125,6 +125,12 @@ class Request:
         outer = {*found[:2], *found[-2:]}
         return tuple(sorted(dict.fromkeys(found), key=lambda piece: ("?" not in piece, piece not in outer))[:_MOST])
 
+    @property
+    def said(self) -> str | None:
+        """All text of user messages, whoever wrote it; None where there is none."""
+        texts = [part.text for part in self.parts if part.how in _OF_USER]
+        return "\n\n".join(texts) if texts else None
+
 
 _OF_USER = ("declared", "words", "pinned", "closed", "plain", "undeclared", "shared")
 

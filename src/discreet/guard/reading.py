@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.records import PERSONS, Answer, Evidence, Public, Subject
+from discreet.guard.closer import closer, most, opened
 from discreet.guard.identifiers import OTHERS, Places, Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons, says_a_record
@@ -156,11 +157,11 @@ class Reading:
 def read_answer(answer: Answer, policy: Policy) -> Reading:
     """Run every detector. Raises whatever a detector raises: the caller turns it into `failed`."""
     docs = Docs()
-    doc, request = docs[answer.answer], request_of(answer, docs)
+    doc, request = opened(docs[answer.answer], policy), request_of(answer, docs)
     own = "\n".join(request.of("user"))
     probes = request.questions if policy.probe != "pass" else ()
     asked = tuple(dict.fromkeys(text for text in (own, *probes) if text)) if policy.subjects else ()
-    whole = seen_in(doc, doc.text, asked)
+    whole = closer(doc, doc.text, seen_in(doc, doc.text, asked), policy)
     behind = dict(zip(asked, whole.behind, strict=True))
     case = behind.get(own)
     recognised = direct_of(doc)
@@ -168,8 +169,8 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     together = _together(doc, own) if case is not None and (recognised or told_of) else None
     request = replace(request, theirs=_of_theirs(case, together))
     said, repeats = request.without_repeated(doc)
-    quiet = not recognised and not told_of and _most(whole, policy) < _QUIET
-    added = whole if quiet or said == doc.text else _shown(seen_in(doc, said), said)
+    quiet = not recognised and not told_of and most(whole, policy) < _QUIET
+    added = whole if quiet or said == doc.text else _shown(closer(doc, said, seen_in(doc, said), policy), said)
     if recognised or _tells(added, policy):  # Of what tells nothing, nothing is somebody else's.
         others = any(part.origin != "user" and part.text != own for part in request.parts)
         added = _behind(added, case, policy, told_back=repeats > 0, others=others)
@@ -222,7 +223,7 @@ def _behind(seen: Seen, case: Case | None, policy: Policy, *, told_back: bool, o
     if case is None:
         return seen
     if case.theirs > THEIRS:
-        return seen if _most(seen, policy) > _ADDS else replace(seen, case=case, asked=True)
+        return seen if most(seen, policy) > _ADDS else replace(seen, case=case, asked=True)
     if case.others > OTHERS and case.status is not None and case.status not in policy.subjects:
         return _as(seen, case.status, case)
     return seen if told_back or others else replace(seen, case=case, asked=True)
@@ -253,7 +254,7 @@ def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Requ
     # What it takes for a leak needs no record: only what it would clear is looked up.
     recorded = together.tells < _LEAK and any(
         _of_somebody(facts, piece, request, policy) for text in others for piece in pieces(text))
-    added = request.theirs and _most(seen, policy) > _ADDS
+    added = request.theirs and most(seen, policy) > _ADDS
     if case is None or recorded or added or (together.tells < _LEAK and says_a_record(doc, request)):
         return seen
     return replace(seen, together=together, case=case, asked=True)
@@ -297,7 +298,7 @@ def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Polic
         if sum(s.subject in _UNSAID and s.kind in policy.counted for s in inside) < policy.cluster:
             continue
         alone = seen_in(doc, said[start:end])
-        if _most(alone, policy) > 0:
+        if most(alone, policy) > 0:
             gone.update(inside)
             come += [replace(s, start=s.start + start, end=s.end + start, person=f"{s.person} of {first}")
                       if s.person != s.subject else replace(s, start=s.start + start, end=s.end + start)
@@ -306,11 +307,6 @@ def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Polic
             held |= {(f"{who} of {first}" if who != of else who, of): odds for (who, of), odds in alone.held.items()}
     spans = sorted([*(s for s in seen.spans if s not in gone), *come], key=lambda s: (s.start, s.end))
     return replace(seen, spans=tuple(spans), counts=counts, held=held)
-
-
-def _most(seen: Seen, policy: Policy) -> float:
-    """The log-odds that somebody has a cluster."""
-    return float(seen.counts[:, min(policy.cluster, seen.counts.shape[1]) - 1].max())
 
 
 def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:

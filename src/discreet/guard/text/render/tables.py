@@ -33,11 +33,13 @@ _CELL = {mark: re.compile(rf"[ ]*+(?:\"((?:[^\"\n]|\"\")*+)\"[ ]*+(?={mark}|$)|(
 _CELL["  "] = re.compile(r"[ ]*+(?:(?!)()|((?:[^ \n]| (?! ))*+))(?:[ ]{2,}|$)")
 # What lists persons has one of these, or a word for a person; strata next to totals are no persons.
 _STRATA = frozenset("age sex gender race ethnicity nationality religion".split()) | {"marital status"}
-_OWN = frozenset("birthday birthdate birthplace born children contact dependents dob email family firstname forename "
-                 "forenames fullname holder hometown initials lastname mobile name patronymic phone player residence "
-                 "surname trainee learner volunteer guest user who witness".split()) | {
+_OWN = frozenset("attendee birthday birthdate birthplace born children contact dependents dob email family firstname "
+                 "forename forenames fullname guest handle holder hometown household initials invitee lastname learner "
+                 "lodger mobile name nickname occupant offender owner patronymic payee payer phone player pt pupil px "
+                 "residence sender speaker surname trainee user username volunteer who witness".split()) | {
     "date of birth", "year of birth", "place of birth", "birth date", "lives in", "native language",
-    "number of children", "next of kin"}
+    "number of children", "next of kin", "service user", "staff member", "insured person", "head of household",
+    "assigned to", "bill to", "deliver to", "occupied by", "ship to"}
 _NAMED = frozenset("family first full given last legal maiden middle preferred".split())
 """Words before "name" that make it a person's."""
 _NUMBERED = frozenset("case file id ref reference record".split())
@@ -177,8 +179,8 @@ def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
     strata = not _STRATA.isdisjoint(lowered) or (
         not _NUMBERED.isdisjoint(lowered) and any(_FIELDS.get(name, "place") != "place" for name in lowered))
     strange = not own and (any(map(_TOTALS.search, names)) or (len(body) > 1 and not strata))
-    if strange or any(_BAND.fullmatch(text[slice(*row[k])]) for k, name in enumerate(lowered) if name == "age"
-                      for row in body if k < len(row)):
+    ages = [text[slice(*row[k])] for k, name in enumerate(lowered) if name == "age" for row in body if k < len(row)]
+    if strange or (not own and any(map(_BAND.fullmatch, ages))) or (ages and all(map(_BAND.fullmatch, ages))):
         marks = _apart(text, body)
         return _rows(text, block, lambda row, k: marks.get(row[k], ", " if k else ""), ".\n")
 

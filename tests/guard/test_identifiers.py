@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet import Guard
 from discreet.guard.identifiers import Places
 
 STRETCHES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda one: (one[0], one[0] + one[1])))
@@ -15,3 +17,12 @@ def test_what_shares_a_character_is_what_a_look_at_all_finds(of: list[tuple[int,
     places = Places((begin, end, number) for number, (begin, end) in enumerate(of))
     slow = [number for number, (begin, end) in enumerate(of) if begin < start + size and start < end]
     assert sorted(places.at(start, start + size)) == slow
+
+
+@pytest.mark.parametrize(("text", "action"), [
+    ("Jennifer Kowalski\nWelder\n412 Maple Ave, Dayton OH 45402\n(937) 555-0146", "flag"),
+    ("Visit Robert Nguyen, plumber, at home: 88 Birch Ln, Toledo, OH 43604", "flag"),
+    ("Dr. Ann Lee practises at Lakeside Family Clinic, 412 Maple Ave, Dayton OH 45402.", "safe"),
+    ("The notary Ann Lee has her office at 14 Rue de Rivoli, Paris.", "safe")])
+def test_the_address_of_a_trade_is_a_home_where_no_firm_is_named(text: str, action: str) -> None:
+    assert Guard("medical").check(text).action == action

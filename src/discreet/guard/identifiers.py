@@ -39,6 +39,9 @@ made up, above which persons, names, addresses and numbers in it are those of no
 _NOBODY = -8.0
 """Log-odds of telling something of somebody private, below which addresses and numbers in an answer in which nobody
 is seen are those of firms and offices."""
+_HOUSE = re.compile(r"\b(?:branch|chambers|clinic|office|practice|premises|shop|studio|surgery|workshop)\b",
+                    re.IGNORECASE)
+"""Where somebody works whose address may be said."""
 _SURE = 0.9
 """From this probability on a name that only the reader sees is a name."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
@@ -94,6 +97,8 @@ class Status:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
         offices = Places((s.start, s.end, s) for s in spans if s.kind in ("occupation", "affiliation")
                           and s.subject in _OF_OFFICE and s.person not in private)
+        self._of_firm = _HOUSE.search(doc.text) is not None or (
+            seen is not None and any(s.kind in ("affiliation", "organisation") for s in seen.spans))
         self._others = seen is not None and not private and seen.asked and seen.case.others > OTHERS
         self._nobody = seen is not None and not private and _of_nobody(seen)
         together = None if seen is None or private else seen.together
@@ -118,6 +123,8 @@ class Status:
         there = self._spans.get(kind or "")
         shared = set() if there is None else set(there.at(span.start, span.end))
         subject = shared.pop() if len(shared) == 1 else "third"
+        if kind == "address" and not self._of_firm:
+            return "third"  # Where no firm or house is named, the address of a plumber is their home.
         return subject if kind == "name" or subject in _OF_OFFICE else "third"
 
 

@@ -9,9 +9,10 @@ import pytest
 import yaml
 from stdnum import luhn
 
-from discreet.guard.text.direct.detect import known_types
+from discreet.guard.text.direct.detect import direct_of, known_types
 from discreet.guard.text.direct.recognisers.checked_numbers import is_card, is_routing
 from discreet.guard.text.direct.recognisers.internet import is_of_a_person, is_public_host
+from discreet.guard.text.doc import Doc
 
 Found = Callable[[str, str], list[str]]
 CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
@@ -77,3 +78,10 @@ def test_public_hosts(host: str, public: bool) -> None:
 )
 def test_addresses_of_a_person(host: str, rest: str, personal: bool) -> None:
     assert is_of_a_person(host, rest) is personal
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("TEL:07700900461", True), ("Tel:07700900461", True), ("mobile=07700900461", True), ("phone:9375550146", True),
+    ("TEL;TYPE=CELL:9375550146", True), ("hotel:1234567890", False), ("model:9375550146", False)])
+def test_a_phone_right_behind_its_word(text: str, found: bool) -> None:
+    assert ("phone" in {span.type for span in direct_of(Doc.of(text))}) is found

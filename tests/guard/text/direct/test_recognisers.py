@@ -85,3 +85,10 @@ def test_addresses_of_a_person(host: str, rest: str, personal: bool) -> None:
     ("TEL;TYPE=CELL:9375550146", True), ("hotel:1234567890", False), ("model:9375550146", False)])
 def test_a_phone_right_behind_its_word(text: str, found: bool) -> None:
     assert ("phone" in {span.type for span in direct_of(Doc.of(text))}) is found
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("Hosp. no. H104552 TB", True), ("Hosp no H104552: TB", True), ("Unit no 104552: TB", True),
+    ("CRN 104552 is HIV positive", True), ("Unit 104 is free", False), ("Unit number 4", False)])
+def test_numbers_of_records_as_wards_write_them(text: str, found: bool) -> None:
+    assert ("mrn" in {span.type for span in direct_of(Doc.of(text))}) is found

@@ -117,6 +117,8 @@ def test_rows_that_begin_with_names_are_persons(header: str) -> None:
 
 
 @pytest.mark.parametrize("text", [
+    "name,price\nWalney table,310\nLeeds chair,120",
+    "| Model | Owner | Price |\n|---|---|---|\n| Baker 200 | Acme | 310 |\n| Nurse 12 | Acme | 120 |",
     "| ID | Product | City |\n|---|---|---|\n| 12 | Rice | Omaha |\n| 13 | Oil | Delft |",
     "| Case | Court | Year |\n|---|---|---|\n| Smith v. Jones | Ohio | 1999 |\n| Roe v. Wade | Texas | 1973 |",
     "| Employee benefit | Full-time | Part-time |\n|---|---|---|\n| Dental | yes | no |\n| Vision | yes | no |",

@@ -42,6 +42,10 @@ _OWN = frozenset("attendee birthday birthdate birthplace born children contact d
     "assigned to", "bill to", "deliver to", "occupied by", "ship to"}
 _NAMED = frozenset("family first full given last legal maiden middle preferred".split())
 """Words before "name" that make it a person's."""
+_EITHER = frozenset("contact handle holder household name owner sender user username".split())
+_GOODS = re.compile(r"\b(?:brand|calories|cost|model|price|qty|quantity|rating|sku|stock|version)\b",
+                    re.IGNORECASE)
+"""Labels that are no person's beside those of goods."""
 _NUMBERED = frozenset("case file id ref reference record".split())
 """Labels of what rows are told apart by: they list persons where one has a job, say, and nothing is totalled."""
 _TOTALS = re.compile(r"\b(?:median|mean|average|rate|share|percent(?:age)?|count|number(?! of children)|cases|"
@@ -175,7 +179,8 @@ def _table(text: str, block: list[Row], budget: _Labels) -> list[Edit]:
     if upright or len(head) == 1 or (len(head) > 2 and named > 1 and sum(known) < 2):
         # The first column names what the others hold.
         return _rows(text, block, lambda row, k: ("", ": ")[k] if k < 2 else "; ", ".\n")
-    own = any(map(_of_person, lowered)) or _names_people(text, body)
+    goods = any(map(_GOODS.search, lowered))
+    own = any(_of_person(name) and not (goods and name in _EITHER) for name in lowered) or _names_people(text, body)
     strata = not _STRATA.isdisjoint(lowered) or (
         not _NUMBERED.isdisjoint(lowered) and any(_FIELDS.get(name, "place") != "place" for name in lowered))
     strange = not own and (any(map(_TOTALS.search, names)) or (len(body) > 1 and not strata))

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from discreet.guard.text.direct.detect import BOUND, PATTERNS, SHAPED, Facts, Hit, digits_of, recogniser, recognisers
 
-_HOLDERS = ("patient", "hospital", "chart", "clinic", "encounter", "admission")
-_RECORD_STEMS = ("mrn", "record", "med rec", *(f"{h}{gap}" for h in _HOLDERS for gap in (" n", " id", " #", "-", "#")))
+_HOLDERS = ("patient", "hospital", "hosp", "hosp.", "unit", "chart", "clinic", "encounter", "admission")
+_RECORD_STEMS = ("mrn", "crn", "record", "med rec",
+                 *(f"{h}{gap}" for h in _HOLDERS for gap in (" n", " id", " #", "-", "#")))
 _PLAN_STEMS = ("member", "subscriber", "beneficiary", "insur", "enrollee", "policy", "plan", "medica", "medi-cal",
                "hicn", "mbi", "group", "certificate")
 _DOCKET_STEMS = ("no.", "number", "#", " no ", "nos", "num", "docket", "dkt")

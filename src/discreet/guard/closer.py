@@ -13,11 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.guard.identifiers import Places
 from discreet.guard.policy import Policy
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.direct.detect import direct_of
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.reader import Seen
+from discreet.guard.text.reader import Seen, Span
 from discreet.guard.text.record import seen_in
 from discreet.guard.text.render.words import NOBODY, READ
 
@@ -44,9 +45,9 @@ def opened(doc: Doc, policy: Policy) -> Doc:
         return doc
     other = Doc(replace(doc.prepared, text=doc.text.translate(_OPEN)))
     seen = seen_in(other, other.text)
-    names = {(s.start, s.end) for s in seen.spans if s.kind == "name" and s.subject in policy.subjects}
-    named = any(a < span.end and span.start < b for span in direct_of(other) if span.type == "person_name"
-                for a, b in (other.prepared.span(*one) for one in names))
+    names = Places((*other.prepared.span(s.start, s.end), s) for s in seen.spans
+                   if s.kind == "name" and s.subject in policy.subjects)
+    named = any(any(names.at(one.start, one.end)) for one in direct_of(other) if one.type == "person_name")
     return other if named or most(seen, policy) > _ROWS else doc
 
 
@@ -55,28 +56,30 @@ def closer(doc: Doc, text: str, seen: Seen, policy: Policy) -> Seen:
     Raises what the reader raises."""
     if len(doc.tokens) < _LONG or not policy.subjects or seen.case.others > _FRAME:
         return seen
-    spans, counts, held = list(seen.spans), seen.counts, dict(seen.held)
-    names = [span for span in direct_of(doc) if span.type == "person_name"]
+    counts, held = seen.counts, dict(seen.held)
+    names = Places((one.start, one.end, one) for one in direct_of(doc) if one.type == "person_name")
+    there, gone, come = Places((s.start, s.end, s) for s in seen.spans), set[Span](), list[Span]()
     for first, last in _stretches(doc):
         start, end = doc.tokens[first].start, doc.tokens[last - 1].end
-        inside = [s for s in seen.spans if s.start < end and start < s.end]
+        inside = list(there.at(start, end))
         if any(s.kind in policy.counted for s in inside):
             continue
-        low, high = doc.prepared.span(start, end)
-        named = not any(s.kind == "name" for s in inside) and any(s.start < high and low < s.end for s in names)
+        named = not any(s.kind == "name" for s in inside) and any(names.at(*doc.prepared.span(start, end)))
         if not (named or _may_tell(doc, first, last)):
             continue
         alone = seen_in(doc, text[start:end])
         if most(alone, policy) <= _ALONE and not (named and any(
                 s.kind == "name" and s.subject in policy.subjects and s.probability >= _NAME for s in alone.spans)):
             continue
-        spans = [s for s in spans if not (start <= s.start and s.end <= end)]
-        spans += [replace(s, start=s.start + start, end=s.end + start, person=_named(s.person, s.subject, first))
-                  for s in alone.spans]
+        gone.update(inside)
+        come += [replace(s, start=s.start + start, end=s.end + start, person=_named(s.person, s.subject, first))
+                 for s in alone.spans]
         counts = np.maximum(counts, alone.counts)
         held |= {(_named(who, of, first), of): odds for (who, of), odds in alone.held.items()}
-    found = tuple(sorted(spans, key=lambda s: (s.start, s.end)))
-    return seen if found == seen.spans else replace(seen, spans=found, counts=counts, held=held)
+    if not come:
+        return seen
+    found = sorted([*(s for s in seen.spans if s not in gone), *come], key=lambda s: (s.start, s.end))
+    return replace(seen, spans=tuple(found), counts=counts, held=held)
 
 
 def _named(person: str, subject: str, first: int) -> str:

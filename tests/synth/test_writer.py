@@ -9,7 +9,7 @@ import pytest
 
 from discreet.core.errors import InputError, UsageError
 from discreet.guard.domains import builtin_domains, load_domain
-from discreet.guard.text import lexicon as gazetteers
+from discreet.guard.text.resources import given_names
 from discreet.synth.records import FRAMINGS, REGISTERS, SHARED, SUBTYPES, Spec, read_data
 from discreet.synth.writer import (
     IMPLICIT,
@@ -132,7 +132,7 @@ def test_no_two_profiles_share_a_line_of_any_length_a_place_or_an_employer(one: 
 @pytest.mark.parametrize("name", PROFILES)
 def test_no_given_name_stands_in_a_lexicon(name: str) -> None:
     lexicon = profile(name).lexicon
-    given = {n for n, flag in gazetteers.given_names().items() if flag == "-"}
+    given = {n for n, flag in given_names().items() if flag == "-"}
     # Known towns and firms may be somebody's name too ("Savannah", "Lincoln"); made-up ones may not.
     pools = ("jobs", "family") if name in TRAINING or name == "L5" else ("jobs", "family", "towns", "orgs")
     words = {w for pool in pools for entry in lexicon[pool] for text in entry.values()

@@ -3,24 +3,28 @@
 A few telling words in a long text about other things can pass it by ("Bed 4: Yoruba welder, 47, Walney." behind twenty
 sentences of advice), and rows of a table that seems to list no persons are not read at first. So stretches that may
 tell of somebody, by a name or by words of two classes, are read again alone, and such rows without their marks. What is
-surely somebody's cluster there counts; a stretch in which the whole text speaks of somebody stays as it was read there.
+surely somebody's cluster there counts; a stretch in which the whole text speaks of somebody stays as it was read there,
+but for sentences that it gives to a group or to somebody made up and that do not say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from discreet.core.records import Subject
 from discreet.guard.identifiers import Places
 from discreet.guard.policy import Policy
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.direct.detect import direct_of
 from discreet.guard.text.doc import Doc
+from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen, Span
 from discreet.guard.text.record import seen_in
 from discreet.guard.text.render.words import NOBODY, READ
+from discreet.guard.text.resources import as_compared, patterns
 
 _ROWS, _ALONE = 2.5, 2.0
 """Log-odds of a cluster above which unread rows are read, and a stretch by itself counts."""
@@ -30,6 +34,8 @@ _LONG, _SENTENCES = 60, 3
 """Tokens from which on a text is looked at more closely, and sentences of a stretch."""
 _FRAME = 0.0
 """Log-odds that a text speaks of somebody who does not count, above which its frame holds for all of it."""
+_UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
+"""Whom a text makes of somebody by a word that says so."""
 _AGES = range(1, 111)
 _OPEN = str.maketrans({NOBODY: " ", READ: " "})
 
@@ -56,9 +62,9 @@ def closer(doc: Doc, text: str, seen: Seen, policy: Policy) -> Seen:
     Raises what the reader raises."""
     if len(doc.tokens) < _LONG or not policy.subjects or seen.case.others > _FRAME:
         return seen
-    counts, held = seen.counts, dict(seen.held)
     names = Places((one.start, one.end, one) for one in direct_of(doc) if one.type == "person_name")
-    there, gone, come = Places((s.start, s.end, s) for s in seen.spans), set[Span](), list[Span]()
+    there = Places((s.start, s.end, s) for s in seen.spans)
+    parts: list[_Part] = []
     for first, last in _stretches(doc):
         start, end = doc.tokens[first].start, doc.tokens[last - 1].end
         inside = list(there.at(start, end))
@@ -68,22 +74,54 @@ def closer(doc: Doc, text: str, seen: Seen, policy: Policy) -> Seen:
         if not (named or _may_tell(doc, first, last)):
             continue
         alone = seen_in(doc, text[start:end])
-        if most(alone, policy) <= _ALONE and not (named and any(
+        if most(alone, policy) > _ALONE or (named and any(
                 s.kind == "name" and s.subject in policy.subjects and s.probability >= _NAME for s in alone.spans)):
+            parts.append((start, f"near {first}", alone, inside))
+    return _with(seen, parts)
+
+
+def told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:
+    """What the reader sees, with a sentence that it gives to a group or to somebody made up read again by itself, where
+    no word of the answer or of the user's own says that: general sentences beside it make nobody of somebody."""
+    if not policy.subjects or not any(s.subject in _UNSAID and s.kind in policy.counted for s in seen.spans):
+        return seen
+    texts = (doc.text, *request.of("user"))
+    if any(patterns("requests")["made up"].search(as_compared(text)) for text in texts):
+        return seen
+    there = Places((s.start, s.end, s) for s in seen.spans)
+    parts: list[_Part] = []
+    for first, last in doc.sentences:
+        start, end = doc.tokens[first].start, doc.tokens[last - 1].end
+        inside = [s for s in there.at(start, end) if start <= s.start and s.end <= end]
+        if sum(s.subject in _UNSAID and s.kind in policy.counted for s in inside) < policy.cluster:
             continue
-        gone.update(inside)
-        come += [replace(s, start=s.start + start, end=s.end + start, person=_named(s.person, s.subject, first))
+        alone = seen_in(doc, said[start:end])
+        if most(alone, policy) > 0:
+            parts.append((start, f"of {first}", alone, inside))
+    return _with(seen, parts)
+
+
+_Part = tuple[int, str, Seen, Sequence[Span]]
+"""Where a stretch begins, what tells its persons from others, what is seen in it alone, and the spans this replaces."""
+
+
+def _with(seen: Seen, parts: Sequence[_Part]) -> Seen:
+    """What is seen in a text, with what stretches of it tell by themselves."""
+    if not parts:
+        return seen
+    counts, held, come = seen.counts, dict(seen.held), list[Span]()
+    for start, where, alone, _ in parts:
+        come += [replace(s, start=s.start + start, end=s.end + start, person=_named(s.person, s.subject, where))
                  for s in alone.spans]
         counts = np.maximum(counts, alone.counts)
-        held |= {(_named(who, of, first), of): odds for (who, of), odds in alone.held.items()}
-    if not come:
-        return seen
-    found = sorted([*(s for s in seen.spans if s not in gone), *come], key=lambda s: (s.start, s.end))
-    return replace(seen, spans=tuple(found), counts=counts, held=held)
+        held |= {(_named(who, of, where), of): odds for (who, of), odds in alone.held.items()}
+    gone = {s for *_, replaced in parts for s in replaced}
+    spans = sorted([*(s for s in seen.spans if s not in gone), *come], key=lambda s: (s.start, s.end))
+    return replace(seen, spans=tuple(spans), counts=counts, held=held)
 
 
-def _named(person: str, subject: str, first: int) -> str:
-    return person if person == subject else f"{person} near {first}"
+def _named(person: str, subject: Subject, where: str) -> str:
+    return person if person == subject else f"{person} {where}"
 
 
 def _stretches(doc: Doc) -> Iterator[tuple[int, int]]:
@@ -101,10 +139,7 @@ def _stretches(doc: Doc) -> Iterator[tuple[int, int]]:
 
 def _may_tell(doc: Doc, first: int, last: int) -> bool:
     """Whether words of two classes stand in a stretch."""
-    found: set[str] = set()
-    for word in doc.lowers[first:last]:
-        found |= {name for name, known in (("job", lex.occupations()), ("place", lex.places()), ("kin", lex.KIN),
-                                           ("origin", lex.demonyms())) if word in known}
-        if word.isdigit() and int(word) in _AGES:
-            found.add("age")
-    return len(found) > 1
+    words = doc.lowers[first:last]
+    classes = sum(any(word in known for word in words)
+                  for known in (lex.occupations(), lex.places(), lex.KIN, lex.demonyms()))
+    return classes + any(word.isdigit() and int(word) in _AGES for word in words) > 1

@@ -49,9 +49,9 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
     spared = PERSONS[1:] if request.of("user") else FRAMED
     framed = {a.person: policy.cluster + (a.subject == "cohort") for a in told if a.subject in (*spared, "cohort")}
     facts = {person: _facts(told, person, doc, policy) for person in framed}
-    if says_a_record(doc, request):
-        found |= {person: "is out of a record, as the request or the answer says" for person, of in facts.items()
-                  if len(of) >= policy.cluster}
+    told_much = [person for person, of in facts.items() if len(of) >= policy.cluster]
+    if told_much and says_a_record(doc, request):
+        found |= dict.fromkeys(told_much, "is out of a record, as the request or the answer says")
     texts = request.of("retrieved", "tool", "unknown", "system")
     return found | {person: "stands in a record of the request" for person, of in facts.items()
                     if len(of) >= framed[person] and any(_tells(piece, of, policy) for text in texts
@@ -60,10 +60,15 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
 
 def says_a_record(doc: Doc, request: Request) -> bool:
     """Whether an answer says that it tells what stands in a record, or the user asks for that."""
-    found = patterns("requests")
-    said = [(found["out of a record"], doc.text), *((found["wants a record"], text) for text in request.of("user"))]
-    return any(not _DENIES.search(compared, max(0, m.start() - _NEAR), m.start())
-               for pattern, text in said for compared in (as_compared(text),) for m in pattern.finditer(compared))
+    return any(_says(name, text) for name, text in (
+        ("out of a record", doc.text), *(("wants a record", own) for own in request.of("user"))))
+
+
+def _says(name: str, text: str) -> bool:
+    """Whether a pattern of requests stands in a text, and is not denied right before."""
+    said = as_compared(text)
+    return any(not _DENIES.search(said, max(0, m.start() - _NEAR), m.start())
+               for m in patterns("requests")[name].finditer(said))
 
 
 def _spoken_to(told: Sequence[Attribute], seen: Seen, policy: Policy) -> list[Attribute]:

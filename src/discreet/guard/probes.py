@@ -130,7 +130,6 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
     general = max((behind[text].tells for text in texts if "?" in text), default=_GENERAL) < _GENERAL
     least = {text: _least(text, request, general=general) for text in texts}
     records = Records(_records(request), policy, request.docs)
-    known = _known(doc, attributes, records)
 
     def confirmed(text: str, case: Case, least: float) -> Probe | None:
         """The probe that a question is, if the answer tells something of whom it describes."""
@@ -138,6 +137,7 @@ def find_probe(request: Request, doc: Doc, attributes: tuple[Attribute, ...], be
             return None
         spoken = Spoken(text, request.docs)
         read = Read.of(spoken.doc, policy.domain)
+        known = doc.once(("known", records), lambda: _known(doc, attributes, records))
         told = partial(described, spoken, read, records, attributes, policy, asker=asker, known=known)
         probe = told(sure=mine)
         odds = case.tells

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.core.records import PERSONS, Answer, Evidence, Public, Subject
-from discreet.guard.closer import closer, most, opened
-from discreet.guard.identifiers import OTHERS, Places, Status, counts_directly, identifiers_in, whose
+from discreet.guard.closer import closer, most, opened, told_alone
+from discreet.guard.identifiers import OTHERS, Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons, says_a_record
 from discreet.guard.text import lexicon as lex
@@ -27,11 +27,10 @@ from discreet.guard.text.doc import Doc, Docs
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
-from discreet.guard.text.reader import TOLD, Seen, Span
+from discreet.guard.text.reader import TOLD, Seen
 from discreet.guard.text.record import Fact, Read, facts_of, pieces, seen_in, shared
 from discreet.guard.text.render import shown
 from discreet.guard.text.reply import Case
-from discreet.guard.text.resources import as_compared, patterns
 from discreet.guard.text.terms import terms_of
 
 if TYPE_CHECKING:
@@ -49,8 +48,6 @@ FEW = 12
 """Words from which on an answer may imply what it does not state."""
 _LEAK = 4.0
 """Log-odds of the classifier above which an answer is a leak whatever the request holds."""
-_UNSAID: tuple[Subject, ...] = ("cohort", "nobody", "hypothetical", "fictional")
-"""Whom a text makes of somebody by a word that says so."""
 _ADDS = 4.5
 """Log-odds of a cluster among the words that the user did not say, above which these decide."""
 _QUIET = -1.0
@@ -174,7 +171,7 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     if recognised or _tells(added, policy):  # Of what tells nothing, nothing is somebody else's.
         others = any(part.origin != "user" and part.text != own for part in request.parts)
         added = _behind(added, case, policy, told_back=repeats > 0, others=others)
-    seen = _told_alone(doc, added, said, request, policy)
+    seen = told_alone(doc, added, said, request, policy)
     spans = identifiers_in(recognised, seen, doc)
     called = {policy.domain.person.lower(), policy.domain.people.lower()}  # what the domain calls anybody tells nothing
     told = [a for a in attributes_of(seen, doc) if (a.kind != "age" or not _identifies(a, spans))
@@ -279,34 +276,6 @@ def _as(seen: Seen, status: Subject, case: Case) -> Seen:
     spans = tuple(replace(s, subject=status) if s.subject in _PRIVATE else s for s in seen.spans)
     held = {(who, status if of in _PRIVATE else of): odds for (who, of), odds in seen.held.items()}
     return replace(seen, spans=spans, counts=counts, held=held, case=case, asked=True)
-
-
-def _told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:
-    """What the reader sees, with a sentence that it gives to a group or to somebody made up read again by itself, where
-    no word of the answer or of the user's own says that: general sentences beside it make nobody of somebody."""
-    if not policy.subjects or not any(s.subject in _UNSAID and s.kind in policy.counted for s in seen.spans):
-        return seen
-    texts = (doc.text, *request.of("user"))
-    if any(patterns("requests")["made up"].search(as_compared(text)) for text in texts):
-        return seen
-    counts, held, places = seen.counts, dict(seen.held), Places((s.start, s.end, s) for s in seen.spans)
-    gone: set[Span] = set()
-    come: list[Span] = []
-    for first, last in doc.sentences:
-        start, end = doc.tokens[first].start, doc.tokens[last - 1].end
-        inside = [s for s in places.at(start, end) if start <= s.start and s.end <= end]
-        if sum(s.subject in _UNSAID and s.kind in policy.counted for s in inside) < policy.cluster:
-            continue
-        alone = seen_in(doc, said[start:end])
-        if most(alone, policy) > 0:
-            gone.update(inside)
-            come += [replace(s, start=s.start + start, end=s.end + start, person=f"{s.person} of {first}")
-                      if s.person != s.subject else replace(s, start=s.start + start, end=s.end + start)
-                      for s in alone.spans]
-            counts = np.maximum(counts, alone.counts)
-            held |= {(f"{who} of {first}" if who != of else who, of): odds for (who, of), odds in alone.held.items()}
-    spans = sorted([*(s for s in seen.spans if s not in gone), *come], key=lambda s: (s.start, s.end))
-    return replace(seen, spans=tuple(spans), counts=counts, held=held)
 
 
 def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:

@@ -18,7 +18,7 @@ from discreet.guard.domains import load_domain
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.lexicon import Matcher, canonical_place, matcher, singular
-from discreet.guard.text.resources import patterns
+from discreet.guard.text.resources import given_names, patterns
 
 MEDICAL = load_domain("medical")
 ROOT = Path(__file__).parents[3]
@@ -81,12 +81,12 @@ def test_entries_are_keyed_by_their_name_and_use_exactly_the_declared_kinds(
 def test_accessors_are_cached_and_read_only() -> None:
     assert lex.places() is lex.places()
     with pytest.raises(TypeError):
-        lex.given_names()["x"] = "-"  # type: ignore[index]
+        given_names()["x"] = "-"  # type: ignore[index]
 
 
 @pytest.mark.parametrize("name", ["maria", "nguyet", "dwayne", "fatima", "svetlana", "priya", "wei", "chidi", "josé"])
 def test_plain_given_names(name: str) -> None:
-    assert lex.given_names()[name] == "-"
+    assert given_names()[name] == "-"
 
 
 @pytest.mark.parametrize("name", [
@@ -94,7 +94,7 @@ def test_plain_given_names(name: str) -> None:
     "grant", "sue", "pat", "dean", "christian", "penny",
 ])
 def test_given_names_that_are_words_are_flagged(name: str) -> None:
-    assert lex.given_names()[name] == "w"
+    assert given_names()[name] == "w"
 
 
 @pytest.mark.parametrize(("name", "path"), [

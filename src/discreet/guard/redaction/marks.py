@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from discreet.guard.policy import Policy, plain_name
 from discreet.guard.reading import Finding, Reading
 from discreet.guard.redaction.wording import Edit
-from discreet.guard.text.lexicon import given_names, is_name_shaped
+from discreet.guard.text.lexicon import is_name_shaped
 from discreet.guard.text.render import render
+from discreet.guard.text.resources import given_names
 
 MARK = re.compile(r"\[([a-z][a-z ]*) (\d+)\]")
 NUMBER = "number"

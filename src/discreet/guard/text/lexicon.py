@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from discreet.guard.domains import Domain, Term, builtin_domains, load_domain
 from discreet.guard.text.doc import TOKEN
-from discreet.guard.text.resources import patterns, rows, words
+from discreet.guard.text.resources import given_names, patterns, rows, words
 
 _WORDS = words("referents")
 
@@ -86,12 +86,6 @@ def person_words(person: str = "person", people: str = "people") -> PersonWords:
 
 def _table(name: str, columns: int, entry: Callable[..., Term] = Term) -> Mapping[str, Term]:
     return MappingProxyType({row[0]: entry(*row) for row in rows(name, columns)})
-
-
-@cache
-def given_names() -> Mapping[str, str]:
-    """Given names (lower-case) to their flag, `w` or `-`."""
-    return MappingProxyType(dict(rows("given_names", 2)))
 
 
 @cache

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.resources import patterns, words
+from discreet.guard.text.resources import given_names, patterns, words
 
 _WORDS, _PEOPLE = words("occupations"), words("referents")
 _AGENT_NOUN = patterns("occupations")["agent noun"]
@@ -154,7 +154,7 @@ def name_at(doc: Doc, i: int) -> Name | None:
     if beside & _PEOPLE["company words"] or doc.words(i - 2, i).endswith(("v .", "v", "vs")):
         return None
     acts = _acts(doc, last)
-    if lex.given_names().get(word) == "-" and word not in lex.places() and (last > i + 1 or acts):
+    if given_names().get(word) == "-" and word not in lex.places() and (last > i + 1 or acts):
         return Name(doc.lowers[last - 1], last, None, False, joins=False)
     if last == i + 1 and acts and not _listed(word) and _stands_alone(doc, i, last):
         return Name(word, last, None, False, joins=False)

@@ -74,3 +74,9 @@ def as_compared(text: str) -> str:
 def rows(table: str, columns: int) -> Iterator[list[str]]:
     """The rows of the tab-separated `data/<table>.tsv`; raises InputError where one has another number of columns."""
     return table_rows(files("discreet.guard.text").joinpath("data", f"{table}.tsv"), columns)
+
+
+@cache
+def given_names() -> Mapping[str, str]:
+    """Given names (lower-case) to their flag, `w` for one that is a word, a place or a brand too, or `-`."""
+    return MappingProxyType(dict(rows("given_names", 2)))

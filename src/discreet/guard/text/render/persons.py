@@ -35,16 +35,6 @@ def person_words() -> frozenset[str]:
     return person_nouns().union(jobs, kin, said["he"], said["she"])
 
 
-@cache
-def _given() -> frozenset[str]:
-    return frozenset(name for name, _ in rows("given_names", 2))
-
-
-def given_name(word: str) -> bool:
-    """Whether a capitalised word is a listed given name."""
-    return word[:1].isupper() and word.lower() in _given()
-
-
 def is_sentence(text: str) -> bool:
     """Whether it reads as a sentence: more than three words, with a full stop."""
     return text.rstrip("\"'")[-1:] in ".!?" and len(text.split(None, _FEW)) > _FEW

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from discreet.guard.text.render.persons import given_name, is_sentence, person_nouns, tells_of_one
+from discreet.guard.text.render.persons import is_sentence, person_nouns, tells_of_one
 from discreet.guard.text.render.words import NOBODY, READ, RECORD, Edit, Edits, label, labelled, stop
-from discreet.guard.text.resources import rows
+from discreet.guard.text.resources import given_names, rows
 
 MAX_LABELS, ALWAYS_LABELLED = 4, 20_000
 """A short text may always have so many characters of labels."""
@@ -30,6 +30,7 @@ _DASHES = re.compile(r"[-─━═=]{2}|-\|")
 _NAME = re.compile(r"[\"']?[A-Za-z][\w ()/%#&.'-]{0,30}?[\"']?")
 _CELL = {mark: re.compile(rf"[ ]*+(?:\"((?:[^\"\n]|\"\")*+)\"[ ]*+(?={mark}|$)|([^{mark}\n]*+))(?:{mark}|$)")
          for mark in ("\t", ",", ";")}
+# Between two blanks nothing is quoted: the first group never takes part.
 _CELL["  "] = re.compile(r"[ ]*+(?:(?!)()|((?:[^ \n]| (?! ))*+))(?:[ ]{2,}|$)")
 # What lists persons has one of these, or a word for a person; strata next to totals are no persons.
 _STRATA = frozenset("age sex gender race ethnicity nationality religion".split()) | {"marital status"}
@@ -43,9 +44,8 @@ _OWN = frozenset("attendee birthday birthdate birthplace born children contact d
 _NAMED = frozenset("family first full given last legal maiden middle preferred".split())
 """Words before "name" that make it a person's."""
 _EITHER = frozenset("contact handle holder household name owner sender user username".split())
-_GOODS = re.compile(r"\b(?:brand|calories|cost|model|price|qty|quantity|rating|sku|stock|version)\b",
-                    re.IGNORECASE)
-"""Labels that are no person's beside those of goods."""
+_GOODS = re.compile(r"\b(?:brand|calories|cost|model|price|qty|quantity|rating|sku|stock|version)\b")
+"""Labels that are no person's where others are those of goods."""
 _NUMBERED = frozenset("case file id ref reference record".split())
 """Labels of what rows are told apart by: they list persons where one has a job, say, and nothing is totalled."""
 _TOTALS = re.compile(r"\b(?:median|mean|average|rate|share|percent(?:age)?|count|number(?! of children)|cases|"
@@ -206,8 +206,9 @@ def _of_person(name: str) -> bool:
 
 def _names_people(text: str, body: list[Row]) -> bool:
     """Whether most rows begin with a person's name, whatever the column is called."""
-    first = [text[slice(*row[0])].split() for row in body if row]
-    named = sum(len(said) in (2, 3) and given_name(said[0]) and said[1][:1].isupper() for said in first)
+    first, given = [text[slice(*row[0])].split() for row in body if row], given_names()
+    named = sum(len(said) in (2, 3) and said[0].lower() in given and all(word[0].isupper() for word in said[:2])
+                for said in first)
     return 2 * named > len(body)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.direct.detect import BOUND, CHECKED, PATTERNS, SHAPED, Facts, Hit, recogniser, recognisers
-from discreet.guard.text.resources import words
+from discreet.guard.text.resources import given_names, words
 
 _HOSTS = words("hosts")
 _SPELT_AT = tuple(f"{bracket}{gap}at" for bracket in "[({<" for gap in ("", " "))
@@ -38,7 +38,7 @@ def is_of_a_person(host: str, rest: str = "") -> bool:
     page = PATTERNS["url of a page"].fullmatch(rest)
     if page and host.endswith(tuple(_HOSTS["social networks"])):
         return page["name"] not in _HOSTS["pages of a network"]
-    given = lex.given_names()
+    given = given_names()
     if any(given.get(name[:k]) == "-" for k in range(_GIVEN, len(name) - _SURNAME + 1)):
         return True
     # A given name that is a word too ("ivy") needs a surname behind it.

@@ -3,7 +3,7 @@
 Pass: who acts in office (physicians, judges, agents), parties of cited cases, what is named after people, places and
 firms, public persons, placeholders. Lone given names that only do what parties of a hypothetical do ("Alice sues
 Bob") have a type of their own, for the policy to decide. The rules are those of the paper's appendix A, widened from
-its 131 names to `lexicon.given_names`.
+its 131 names to `given_names`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from discreet.guard.text import lexicon
 from discreet.guard.text.direct.detect import BOUND, SHAPED, Facts, Hit, recogniser, recognisers
 from discreet.guard.text.lexicon import frame_of, is_english, is_name_shaped, noted_names
-from discreet.guard.text.resources import patterns, words
+from discreet.guard.text.resources import given_names, patterns, words
 
 _P, _WORDS = patterns("names"), words("names")
 _PARTICLES = frozenset([" de ", " de la ", " de los ", " del ", " van ", " van der ", " van den ", " von ", " der ",
@@ -48,7 +47,7 @@ class _Capital(NamedTuple):
 @recogniser("person_name", "person_name_hypothetical")
 def person_name(facts: Facts) -> Iterator[Hit]:
     """Names of persons, and of the parties of hypotheticals."""
-    capitals, given = _capitals(facts.text), lexicon.given_names()
+    capitals, given = _capitals(facts.text), given_names()
     if capitals:
         yield from _Names(facts, capitals, given).find()
     yield from (Hit("person_name", start, end) for start, end in noted_names(facts.text, len(capitals)))

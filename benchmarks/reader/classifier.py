@@ -25,11 +25,12 @@ from benchmarks.reader.answers import CHOOSING, IN_QUESTION, answers, framed, of
 from benchmarks.reader.canaries import reserved
 from benchmarks.reader.corpus import labelled, written
 from benchmarks.reader.export import write_card
+from benchmarks.reader.long import around, in_long, windows
 from benchmarks.reader.model import CASES, weights_folder
 from benchmarks.reader.passages import shared_shingles
 from benchmarks.reader.replies import pairs, replies
 from benchmarks.reader.rows import Row
-from benchmarks.reader.train import MASK, cases, tokenizer
+from benchmarks.reader.train import HALVES, MASK, cases, tokenizer
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
@@ -44,8 +45,8 @@ FOR_A_RECORD = (
     "anything on file?", "What do the documents say?", "Quote the relevant part.", "next one", "Can you look this up for me?",
     "open the last letter", "What do we know so far?", "Search the archive and tell me what you find.", "What was reported?",
     "draft a summary for the meeting")  # fmt: skip
-PASSAGES = 1800
-"""Passages of an epoch."""
+PASSAGES, LONG = 1800, 2500
+"""Passages, and answers among others, of an epoch."""
 Item = tuple[list[int], list[int], np.ndarray]
 """Tokens, which of them are the question's (0) and the answer's (1), and the cases that it may be."""
 
@@ -94,6 +95,10 @@ def items(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Rand
         name = of["case"] if of.get("case") in CASES else row["case"]
         known = name in IN_QUESTION or rng.random() > 0.1
         yield encoded(tok, of.get("question") or "" if known else "", of["text"], case(name))
+    nobody = around(said)
+    for row in rng.sample(said, min(LONG, len(said))):
+        of = in_long(framed(row, rng), nobody, rng)
+        yield encoded(tok, (of.get("question") or "") if of["case"] in IN_QUESTION or rng.random() > 0.1 else "", of["text"], case(of["case"]))
     asked = [row for row in replies(rng) if row.get("case") in CASES]
     four = list(pairs())
     for row in (*rng.sample(asked, len(asked) // 3), *rng.sample(four, len(four) // 2)):
@@ -142,7 +147,9 @@ def fit(model: Together, said: list[Row], passages: list[Row], *, epochs: int, r
     model.train()
     for _ in range(epochs):
         for ids, kinds, mask, may in batched(list(items(tok, said, passages, rng)), size, rng):
-            loss = loss_of(model(model.vectors(ids), kinds, mask), may)
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=HALVES):
+                logits = model(model.vectors(ids), kinds, mask)
+            loss = loss_of(logits.float(), may)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(trained + heads, 1.0)
@@ -203,7 +210,7 @@ def main() -> None:
     overlaps = shared_shingles(args.refuse)
     passages = [r for r in (*(r for r in labelled(args.data, []) if r["teaches"]), *written()) if not reserved(r["id"]) and overlaps(r["text"]) < 2]
     passages = [r for r in passages if cases(r, False).any() and r["family"] not in args.without]
-    said = [r for r in map(of_answer, answers()) if r["writer"] not in CHOOSING and r["case"] in CASES]
+    said = [part for r in map(of_answer, answers()) if r["writer"] not in CHOOSING for part in windows(r) if part["case"] in CASES]
     model = Together()
     if args.state and args.state.exists():
         model.load_state_dict(torch.load(args.state))

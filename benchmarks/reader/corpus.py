@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.reader.answers import answers, of_answer
 from benchmarks.reader.canaries import canaries, reserved
+from benchmarks.reader.long import windows
 from benchmarks.reader.passages import HERE, shared_shingles, texts
 from benchmarks.reader.rows import OLD, OLD_TEACH, Row, lines
 from benchmarks.reader.settle import resolved
@@ -84,7 +85,7 @@ def corpus(data: Path, given: list[Path], folder: Path, refuse: Path,
     of everything.
     """
     pool = [r for r in labelled(data, given) if r["family"] not in without]
-    said = [r for r in map(of_answer, answers()) if r["teaches"] and "assistants" not in without]
+    said = [part for r in map(of_answer, answers()) if r["teaches"] and "assistants" not in without for part in windows(r)]
     teach = [r for r in (*(r for r in pool if r["teaches"]), *written(), *said) if not reserved(r["id"])]
     overlaps = shared_shingles(refuse)
     kept = [r for r in teach if overlaps(r["text"]) < 2]

@@ -1,6 +1,6 @@
 """The state of a network from the weights that ship, so that training can go on where no other state is kept.
 
-    python -m benchmarks.reader.restore --state STATE [--folder FOLDER]
+    python -m benchmarks.reader.restore --state STATE [--folder FOLDER] [--classifier]
 
 Matrices come back from 8 bits; embeddings were never trained and are MiniLM's own; the head of entities, which does not ship, begins anew.
 """
@@ -14,20 +14,39 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
+from benchmarks.reader.classifier import Together
 from benchmarks.reader.export import JOIN
 from benchmarks.reader.model import PERSON, Reader
 from benchmarks.reader.train import LAYERS, new_reader
 from onnx import numpy_helper
+from torch import nn
 
-from discreet.guard.text.reader import CARD, FOLDER, MODEL
+from discreet.guard.text.reader import CARD, CLASSIFIER, FOLDER, MODEL
 
 
 def restored(folder: Path = FOLDER) -> Reader:
-    """The network of a folder; raises KeyError where a matrix of it has no place in the network."""
-    graph = onnx.load(str(folder / MODEL)).graph
-    values = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    """The reader of a folder; raises KeyError where a matrix of it has no place in the network."""
     model = new_reader(LAYERS)
-    state = model.state_dict()
+    state = _state(folder / MODEL, model)
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))["persons"]
+    state["gate"], state["shift"] = (torch.tensor(card[name]) for name in ("gate", "shift"))
+    scale, bias = card["same"]
+    state["same"] = torch.tensor([scale * PERSON**0.5 / 2, bias - JOIN])
+    model.load_state_dict(state)
+    return model
+
+
+def restored_classifier(folder: Path = FOLDER) -> Together:
+    """The classifier of a folder; raises KeyError where a matrix of it has no place in the network."""
+    model = Together()
+    model.load_state_dict(_state(folder / CLASSIFIER, model))
+    return model
+
+
+def _state(path: Path, model: nn.Module) -> dict[str, torch.Tensor]:
+    """The state of a network, with what a file holds of it."""
+    graph, state = onnx.load(str(path)).graph, model.state_dict()
+    values = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     for node in graph.node:
         if node.op_type == "MatMulInteger":
             name, matrix = _parameter(node.name), _matrix(values, node.input[1].removesuffix("_quantized"))
@@ -35,12 +54,7 @@ def restored(folder: Path = FOLDER) -> Reader:
     for name, value in values.items():
         if name.removeprefix("model.") in state and value.dtype == np.float32:
             state[name.removeprefix("model.")] = torch.tensor(value)
-    card = json.loads((folder / CARD).read_text(encoding="utf-8"))["persons"]
-    state["gate"], state["shift"] = (torch.tensor(card[name]) for name in ("gate", "shift"))
-    scale, bias = card["same"]
-    state["same"] = torch.tensor([scale * PERSON**0.5 / 2, bias - JOIN])
-    model.load_state_dict(state)
-    return model
+    return state
 
 
 def _matrix(values: dict[str, np.ndarray], name: str) -> np.ndarray:
@@ -63,8 +77,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument("--classifier", action="store_true", help="the network that reads question and answer together")
     args = parser.parse_args()
-    torch.save(restored(args.folder).state_dict(), args.state)
+    model = restored_classifier(args.folder) if args.classifier else restored(args.folder)
+    torch.save(model.state_dict(), args.state)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from benchmarks.reader.composed import composed
 from benchmarks.reader.corpus import corpus
 from benchmarks.reader.export import export
 from benchmarks.reader.frames import drawn
+from benchmarks.reader.long import around, in_long
 from benchmarks.reader.model import CASES, DEEPEST, Reader, weights_folder
 from benchmarks.reader.replies import pairs, replies
 from benchmarks.reader.rows import (
@@ -230,10 +231,10 @@ def loss_of(model: Reader, batch: list[Row]) -> dict[str, Tensor]:
 SHARES = {"inside": 1.0, "begins": 0.5, "entity": 0.3, "whose": 0.5, "same": 0.5, "held": 1.0, "counts": 0.7, "inferred": 0.3, "case": 1.0}
 
 
-def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, frames: int,
+def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, teachers: Sequence[Row], each: int, frames: int, long: int = 0,
         rate: float = 3e-4, size: int = 16, share: float = 1.0, whole: Sequence[str] = (), asked: float = 1.0, start: Path | None = None) -> Reader:  # fmt: skip
     """Train, each epoch, on the rows of the writers `whole` and a `share` of the others, on a share `asked` of the requests, on some of the
-    teachers' and of the frames', and texts put together anew; the mean of the late weights."""
+    teachers' and of the frames', and texts and `long` answers put together anew; the mean of the late weights."""
     torch.manual_seed(seed)
     torch.set_flush_denormal(True)
     rng = random.Random(seed)
@@ -249,15 +250,18 @@ def fit(rows: list[Row], *, layers: int, epochs: int, seed: int, swaps: Swaps, t
     always, others = [r for r in rows if r.get("writer") in whole], [r for r in rows if r.get("writer") not in whole]
     read = round(share * len(others))
     behind, requests = list(pairs()), round(asked * len(list(replies(random.Random(seed)))))
-    total = epochs * math.ceil((len(always) + read + min(each, len(teachers)) + 2 * frames + len(behind) + requests) / size)
+    total = epochs * math.ceil((len(always) + read + min(each, len(teachers)) + 2 * frames + long + len(behind) + requests) / size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.06 * total)) * max(0.02, 1 - s / total))
     began, step = time.time(), 0
+    said = [r for r in rows if r["family"] == "assistants" and r.get("case")]
+    nobody = around(said)
     average = [p.detach().clone() for p in model.parameters()]
     for epoch in range(epochs):
         model.train()
         seen: dict[str, list[float]] = defaultdict(list)
         taken = rng.sample(list(teachers), min(each, len(teachers)))
         items = [encode(tok, augmented(framed(swaps.of(r, rng), rng), rng)) for r in [*always, *rng.sample(others, read), *taken, *drawn(rng, frames), *(composed(rng) for _ in range(frames))]]
+        items += [encode(tok, augmented(in_long(framed(swaps.of(r, rng), rng), nobody, rng), rng)) for r in rng.sample(said, min(long, len(said)))]
         items += [encode(tok, row) for row in [*behind, *rng.sample(list(replies(rng)), requests)]]
         cuts = batches(masked(items, rng), size, rng)
         for number, batch in enumerate(cuts):
@@ -293,6 +297,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--layers", type=int, default=LAYERS, help="how many of MiniLM's six")
     parser.add_argument("--frames", type=int, default=900)
+    parser.add_argument("--long", type=int, default=2000, help="answers among others, put together anew in each epoch")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--without", nargs="*", default=[], help="families that teach nothing, to be judged on")
     parser.add_argument("--rate", type=float, default=3e-4)
@@ -311,7 +316,7 @@ def main() -> None:
         model = new_reader(args.layers)
         model.load_state_dict(torch.load(args.state))
     else:
-        model = fit(teach, layers=args.layers, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700, frames=args.frames,
+        model = fit(teach, layers=args.layers, epochs=args.epochs, seed=args.seed, swaps=Swaps(names), teachers=more, each=700, frames=args.frames, long=args.long,
                     rate=args.rate, share=args.share, whole=args.whole, asked=args.asked, start=args.start)
         if args.state:
             torch.save(model.state_dict(), args.state)

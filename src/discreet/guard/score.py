@@ -131,7 +131,7 @@ class Combined:
         if parts.together is not None:
             said, weights = [*said, parts.together], self.together
         both = weights[0] + sum(w * _bounded(odds) for w, odds in zip(weights[1:], said, strict=True))
-        return max(both, by_spans) if parts.apart else both
+        return max(both, by_spans) if parts.apart and parts.together is None else both
 
     def threshold(self, point: str) -> float:
         """The log-odds above which evidence flags at an operating point; that of conservative at "costs"."""
@@ -160,7 +160,8 @@ class Parts:
     speak of what the policy counts; by its count of one person and by their spans, of whom these say most; and that the
     text, behind its question, tells of somebody private, by the reader, None with the count, and by the classifier,
     None where it was not asked. `best` is what is shown of that person.
-    `apart`: the text was read in several windows, whose counts see no person whole; `asked`: behind its question."""
+    `apart`: the reader read the text in several windows, whose counts see no person whole; `asked`: behind its question.
+    """
 
     text: float | None
     person: float

@@ -1,0 +1,106 @@
+"""Long answers as training rows: an answer, or a sentence or two of it, among paragraphs in which nobody is described.
+
+What assistants say is mostly longer than what was written to teach. In a long answer about other things a little may tell of somebody, and
+capitals, numbers and places of such an answer tell of nobody.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+from benchmarks.reader.rows import COUNTED, Row, edited
+
+AROUND = ("none", "rule", "organisation", "group")
+"""Answers of these cases describe nobody, whatever stands beside them."""
+BESIDE = ("public", "historic", "staff")
+"""What may stand beside a leak besides: that they are known makes nobody else known."""
+LONGEST = 1400
+"""Characters of a long answer: what one window of the networks holds."""
+_GAP = ("\n\n", "\n\n", "\n\n", "\n", " ", "\n\n---\n\n")
+_HEADED = ("", "", "", "### Notes\n\n", "**Other points**\n\n", "## Background\n\n", "In short:\n\n", "- ", "2. ", "Also: ", "Please note: ")
+_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def around(rows: list[Row]) -> list[Row]:
+    """The answers that may stand beside others."""
+    return [row for row in rows if row.get("case") in (*AROUND, *BESIDE) and not row.get("main") and row.get("marks")]
+
+
+def in_long(row: Row, others: list[Row], rng: random.Random) -> Row:
+    """An answer, or a part of it that tells as much, among others; as it is where no part may stand for it."""
+    part = row if rng.random() < 0.4 else fragment(row, rng)
+    pieces, size = [part], len(part["text"])
+    while size < rng.uniform(0.4, 1.0) * LONGEST:
+        one = rng.choice(others)
+        if one["case"] in BESIDE and row["case"] != "leak":
+            continue
+        one = _stretch(one, rng) if len(one["text"]) > 500 or rng.random() < 0.3 else one
+        if size + len(one["text"]) > LONGEST:
+            break
+        pieces.insert(rng.randrange(len(pieces) + 1), one)
+        size += len(one["text"])
+    return joined(pieces, part, rng)
+
+
+def windows(row: Row) -> list[Row]:
+    """A row that is longer than the networks read at once, in stretches; of a leak's stretch that does not hold all that makes one, what it is stays open."""
+    cuts, starts = [*_cuts(row["text"])], [0]
+    if len(row["text"]) <= LONGEST:
+        return [row]
+    for before, at in zip(cuts, cuts[1:], strict=False):
+        if at - starts[-1] > LONGEST:
+            starts.append(before)
+    return [_told(_only(row, start, end)) for start, end in zip(starts, [*starts[1:], len(row["text"])], strict=True)]
+
+
+def _told(part: Row) -> Row:
+    if part.get("case") != "leak" or len(_facts(part, 0, len(part["text"]))) > 1:
+        return part
+    return {**part, "case": None, "cluster": None}
+
+
+def _facts(row: Row, start: int, end: int) -> set[tuple[str, str]]:
+    """What the chief person of a row is told to be in a stretch."""
+    return {(s[2], row["text"][s[0] : s[1]]) for s in row["spans"]
+            if s[2] in COUNTED and s[3] == row.get("main", 0) and start <= s[0] and s[1] <= end}
+
+
+def _cuts(text: str) -> list[int]:
+    return [0, *(m.end() for m in _ENDS.finditer(text)), len(text)]
+
+
+def joined(pieces: list[Row], chief: Row, rng: random.Random) -> Row:
+    """One row of several: the text of all, the question and case of the chief one, people told apart."""
+    text, spans, people, main = "", [], {}, 0
+    for one in pieces:
+        text += (rng.choice(_GAP) if text else "") + rng.choice(_HEADED)
+        numbers = {key: len(people) + n for n, key in enumerate(one["people"], start=1)}
+        people |= {str(numbers[key]): kind for key, kind in one["people"].items()}
+        spans += [[s[0] + len(text), s[1] + len(text), s[2], numbers.get(str(s[3]), 0), s[4]] for s in one["spans"]]
+        if one is chief:
+            main = numbers.get(str(one.get("main", 0)), 0)
+        text += one["text"].rstrip()
+    return {**chief, "text": text, "spans": spans, "people": people, "main": main}
+
+
+def fragment(row: Row, rng: random.Random) -> Row:
+    """A stretch of sentences in which somebody private is told as much of as makes the case of the row; the row itself where
+    there is none, and where more than sentences make its case."""
+    if row.get("case") != "leak" or not row.get("main") or row.get("cluster") != "yes":
+        return row
+    cuts = _cuts(row["text"])
+    places = [(cuts[first], cuts[first + size]) for size in (1, 2) for first in range(len(cuts) - size)]
+    found = [place for place in places if len(_facts(row, *place)) > 1]
+    return _only(row, *rng.choice(found)) if found else row
+
+
+def _stretch(row: Row, rng: random.Random) -> Row:
+    """Some sentences in a row of one."""
+    cuts = _cuts(row["text"])
+    first = rng.randrange(len(cuts) - 1)
+    return _only(row, cuts[first], cuts[min(len(cuts) - 1, first + rng.randrange(1, 6))])
+
+
+def _only(row: Row, start: int, end: int) -> Row:
+    return edited(row, [(0, start, ""), (end, len(row["text"]), "")])

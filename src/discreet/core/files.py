@@ -102,6 +102,28 @@ def _atomic(path: Path) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Let one process at a time read `path` and write it anew; others that come wait until the block ends.
+
+    The lock is on a file of its own beside `path`, for `path` itself is replaced; it stays there, since whoever waits
+    for a lock on a removed file holds nothing. Who only reads needs none: what is written is there whole or not at all.
+    Raises UsageError where the folder cannot be written.
+    """
+    from fcntl import LOCK_EX, flock
+
+    path = Path(os.path.realpath(path))
+    try:
+        handle = os.open(path.with_name(f".{path.name[:40]}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {why(error)}; name a file in a folder that can be written") from None
+    try:
+        flock(handle, LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def read_yaml(file: Path | Traversable, expected: str, remedy: str, kind: type[InputError] = InputError, *,
               what: str = "", quick: bool = False) -> Any:
     """What a YAML file of the user's holds; `quick` for a long one, of whose mistakes the line may be the next.

@@ -7,7 +7,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from multiprocessing.process import BaseProcess
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ from discreet.core.numbers import counted
 from discreet.guard import Guard
 from discreet.serve.app import create_app
 from discreet.serve.connections import Patient, make_room
+from discreet.serve.keys import EVERY, Key
 from discreet.serve.presets import rates
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, quiet_libraries
@@ -62,11 +64,27 @@ def check(settings: Settings) -> None:
     """Read and open what a process reads and opens when it starts: keys, log, database, secrets.
 
     Raises DiscreetError for what cannot be, before anything is said or served; a process of several that ended for it
-    would be started again and again.
+    would be started again and again. So a key of a guard that is not served is looked for here only: one that is made
+    while the service runs ends no process, and its requests say what is wrong.
     """
-    queue = create_app(settings).state.gate.queue
-    if queue is not None:
-        queue.close()
+    state = create_app(settings).state
+    if state.gate.queue is not None:
+        state.gate.queue.close()
+    if state.keyring is not None:
+        _check_guards(settings, state.keyring.keys())
+
+
+def _check_guards(settings: Settings, keys: Sequence[Key]) -> None:
+    """UsageError for a key, not ended, with a guard that is not served: nobody would learn of the mistake but its
+    callers."""
+    now = time.time()
+    wrong = [(key.id, guard) for key in keys if key.hashes(now) for guard in key.guards
+             if guard != EVERY and guard not in settings.guards]
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise UsageError(f"{settings.keys}: the key {wrong[0][0]!r} is for the guard {wrong[0][1][:40]!r}, which is not "
+                         f"served; served are {', '.join(settings.guards)}{more}; remove the key and add it with one "
+                         "of these, or serve the guard")
 
 
 def run(settings: Settings, bound: socket.socket) -> None:

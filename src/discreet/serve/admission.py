@@ -76,7 +76,7 @@ class Admission:
             if counted:
                 self._count(scope[CALLER].id, scope["method"])
         except RefusedError as refused:
-            await refuse(refused, send)
+            await refuse(refused, scope["path"], send)
             return
         try:
             await self._serve(scope, _Body(receive, most, seconds), send)
@@ -91,7 +91,7 @@ class Admission:
             # Frameworks turn what `receive` raises into errors of their own, so the refusal is put in their place.
             nonlocal started
             if body.refused is not None and not started:
-                await refuse(body.refused, send)
+                await refuse(body.refused, scope["path"], send)
             elif body.refused is None:
                 await send(message)
             started = True
@@ -120,7 +120,8 @@ class Admission:
                                {"Retry-After": "5"}) from None
         if caller is None:
             given = "no" if token is None else "an unknown or ended"
-            raise RefusedError(401, "unauthorised", f"{given} key was given; expected Authorization: Bearer <key>",
+            raise RefusedError(401, "unauthorised", f"{given} key was given; expected Authorization: Bearer <key> or "
+                               "x-api-key: <key>",
                                {"WWW-Authenticate": "Bearer"})
         return caller
 

@@ -240,7 +240,8 @@ class Catch:
         except Exception as error:
             self.telemetry.event("crash", crash(error))
             if not status:
-                await refuse(RefusedError(500, "internal", "a mistake in discreet; nothing was passed"), answer)
+                await refuse(RefusedError(500, "internal", "a mistake in discreet; nothing was passed"), scope["path"],
+                             answer)
         finally:
             route = scope.get("route")
             metrics = self.telemetry.metrics
@@ -251,11 +252,17 @@ class Catch:
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RefusedError)
-    return JSONResponse(error.body(), error.status, error.headers)
+    return _answer(request, error)
+
+
+def _answer(request: Request, error: RefusedError) -> JSONResponse:
+    """A refusal in the protocol of its door."""
+    status, body = error.answer(request.scope["path"])
+    return JSONResponse(body, status, error.headers)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
-    """422 with the names of fields, and nothing of what stood in them."""
+    """422, 400 for clients of Anthropic, with the names of fields, and nothing of what stood in them."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     # A misspelt field is missing under its right name too: the wrong one says more.
@@ -266,11 +273,11 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
         said = unknown_field(request.scope["route"].body_field.field_info.annotation, unknown["loc"][1:])
     else:
         said = f"{'.'.join(str(part)[:40] for part in first['loc'])}: {first['type'].replace('_', ' ')}"
-    return JSONResponse(RefusedError(422, "invalid", f"{said}; see /openapi.json").body(), 422)
+    return _answer(request, RefusedError(422, "invalid", f"{said}; see /openapi.json"))
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     """What the framework refuses, in our form."""
     assert isinstance(error, HTTPException)
     said = STATUSES.get(error.status_code, "The request was refused.")
-    return JSONResponse(RefusedError(error.status_code, "refused", said).body(), error.status_code, error.headers)
+    return _answer(request, RefusedError(error.status_code, "refused", said, error.headers))

@@ -24,16 +24,13 @@ from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import RefusedError, messages_answers_of
 from discreet.serve.roles import CallerOf
 
 Object = dict[str, Any]
 STOPPED = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "function_call": "tool_use",
            "content_filter": "refusal"}
 """OpenAI's reasons why an answer ended, in Anthropic's words."""
-KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
-         429: "rate_limit_error", 504: "timeout_error"}
-"""Anthropic's types of errors by status."""
 
 
 class Counted(Known):
@@ -99,7 +96,7 @@ class Messages(Protocol):
 
     def failed(self, error: RefusedError) -> bytes:
         """An error as Anthropic's clients read it."""
-        return event(error_of(error), "error")
+        return event(error.anthropic(), "error")
 
 
 class Native(Messages):
@@ -129,12 +126,6 @@ class Native(Messages):
         """The message with the blocks that came, unless something else goes out in its place."""
         own: Json = reply.completion["choices"][0]["message"].get("native", {})
         return super().whole(reply) | own
-
-
-def error_of(error: RefusedError) -> Json:
-    """The body of a refusal; `code` is ours."""
-    kind = KINDS.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
-    return {"type": "error", "error": {"type": kind, "message": str(error), "code": error.code}}
 
 
 def _events(whole: Json) -> Iterator[Json]:
@@ -171,7 +162,7 @@ def _deltas(block: Json) -> Iterator[Json]:
 def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/messages`, also behind `/guards/{guard}`."""
     routes = APIRouter(tags=["anthropic"])
-    statuses = answers_of(404, 502, 504)
+    statuses = messages_answers_of(404, 502, 504)
     answered = {**statuses, **ANSWERED}
 
     @routes.post("/v1/messages", responses=answered, response_model=None)
@@ -202,10 +193,7 @@ def router(gate: Gate, upstream: Upstream) -> APIRouter:
 
 async def _counted(upstream: Upstream, body: Counted) -> Response:
     asked = body.model_dump(exclude_unset=True)
-    try:
-        return JSONResponse(await upstream.numbers("messages/count_tokens", asked, _tokens))
-    except RefusedError as error:
-        return JSONResponse(error_of(error), error.status, error.headers)
+    return JSONResponse(await upstream.numbers("messages/count_tokens", asked, _tokens))
 
 
 def _tokens(found: Json) -> Json:
@@ -217,18 +205,15 @@ def _tokens(found: Json) -> Json:
 
 async def _answered(gate: Gate, upstream: Upstream, caller: Caller, body: Ask, path: str | None, request: Request,
                     words: list[str] | None, user: str | None) -> Response:
-    try:
-        # Who said what is read from the blocks as they came, whose types say more than those of chat messages.
-        said = [*([{"role": "system", "content": body.system}] if body.system else []), *body.messages]
-        thoughts = body.thinking is not None and body.thinking.get("type") != "disabled"
-        protocol, given = Messages(thoughts), _chat_of
-        if upstream.kind == "anthropic":
-            protocol, given = Native(thoughts, body.stop_sequences or ()), _native_of
-        sent = Sent(body.model, said, given(body), body.discreet, users=((body.metadata or {}).get("user_id"),))
-        proxied = Proxied.of(gate, upstream, caller, path, sent, protocol, request, words, user)
-        return await proxied.response(request, streams=bool(body.stream))
-    except RefusedError as error:
-        return JSONResponse(error_of(error), error.status, error.headers)
+    # Who said what is read from the blocks as they came, whose types say more than those of chat messages.
+    said = [*([{"role": "system", "content": body.system}] if body.system else []), *body.messages]
+    thoughts = body.thinking is not None and body.thinking.get("type") != "disabled"
+    protocol, given = Messages(thoughts), _chat_of
+    if upstream.kind == "anthropic":
+        protocol, given = Native(thoughts, body.stop_sequences or ()), _native_of
+    sent = Sent(body.model, said, given(body), body.discreet, users=((body.metadata or {}).get("user_id"),))
+    proxied = Proxied.of(gate, upstream, caller, path, sent, protocol, request, words, user)
+    return await proxied.response(request, streams=bool(body.stream))
 
 
 def _native_of(body: Ask) -> Json:

@@ -65,6 +65,9 @@ def test_a_misspelt_name_is_said_before_what_is_missing_for_it(tmp_path: Path) -
         Settings.read(tmp_path / "serve.yaml")
 
 
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+
+
 @pytest.mark.parametrize(("path", "body", "said"), [
     ("/v1/check", {"txt": SAFE}, "unknown field 'txt'; did you mean 'text'?"),
     ("/v1/check", {"text": SAFE, "user_word": "I am 52."}, "unknown field 'user_word'; did you mean 'user_words'?"),
@@ -74,8 +77,13 @@ def test_a_misspelt_name_is_said_before_what_is_missing_for_it(tmp_path: Path) -
      "an unknown field; expected some of content, origin, role"),
     ("/v1/appeals", {"text": SAFE, "zzz": 1}, "unknown field 'zzz'; expected some of asker, conversation, model"),
     ("/v1/check", {"text": SAFE, "Jane Roe of Omaha": 1}, "an unknown field; expected some of asker"),
-    ("/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": "x"}], "discreet": {"words": "x"}},
+    ("/v1/chat/completions", {**CHAT, "discreet": {"words": "x"}},
      "unknown field 'words'; did you mean 'user_words'?"),
+    ("/v1/moderations", {"input": SAFE, "sources": ["x"]}, "unknown field 'sources'; expected some of input, model"),
+    ("/v1/moderations", {"inputs": SAFE}, "unknown field 'inputs'; did you mean 'input'?"),
+    ("/v1/chat/completions", {**CHAT, "discret": {"user_words": "x"}}, "unknown field 'discret'; did you mean 'disc"),
+    ("/v1/completions", {"model": "m", "prompt": "x", "Discrete": {}}, "unknown field 'Discrete'; did you mean 'disc"),
+    ("/v1/chat/completions", {**CHAT, "sources": ["x"]}, "the field 'sources' is read inside of 'discreet' only"),
     ("/v1/messages", {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], "top_pp": 1},
      "unknown field 'top_pp'; did you mean 'top_p'?")])
 def test_an_unknown_field_of_a_request_is_named_with_the_nearest(start: Start, path: str, body: Any, said: str) -> None:
@@ -94,3 +102,65 @@ def test_a_body_without_its_type_says_so(start: Start) -> None:
         "x-api-key": service.tokens["caller"], "content-type": "application/x-www-form-urlencoded"})
     assert response.status_code == 422
     assert "content-type: application/json" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(("path", "body"), [
+    ("/v1/check", {"text": SAFE}), ("/v1/moderations", {"input": SAFE}), ("/analyze", {"text": SAFE}),
+    ("/v1/chat/completions", CHAT), ("/v1/messages", {**CHAT, "max_tokens": 9}), ("/v1/tickets", None)])
+def test_a_misspelt_header_of_ours_is_named_with_the_nearest(start: Start, path: str, body: Any) -> None:
+    service = start(upstream={"url": "http://model.test/v1"})
+
+    def ask(**headers: str) -> tuple[int, str]:
+        response = service.client.request("GET" if body is None else "POST", path, json=body, headers={
+            "x-api-key": service.tokens["operator"], **{f"x-{name}".replace("_", "-"): headers[name]
+                                                        for name in headers}})
+        return response.status_code, response.text
+
+    refused = 400 if path == "/v1/messages" else 422
+    status, said = ask(discreet_user_word="Jane")
+    assert status == refused
+    assert "unknown header 'x-discreet-user-word'; did you mean 'x-discreet-user-words'?" in said
+    assert "Jane" not in said + service.log.getvalue()
+    assert ask(discret_user="u")[0] != refused  # Another program's.
+    assert ask(discreet_user="u", discreet_conversation="c")[0] == (refused if path == "/v1/moderations" else
+                                                                    ask()[0])
+
+
+@pytest.mark.parametrize("path", ["/v1/check", "/v1/appeals", "/v1/moderations"])
+def test_a_declaration_by_a_header_that_is_not_read_is_refused(start: Start, path: str) -> None:
+    service = start()
+    response = service.client.post(path, json={"input" if "mod" in path else "text": SAFE}, headers={
+        "x-api-key": service.tokens["operator"], "x-discreet-user-words": "I%20am%2052"})
+    assert response.status_code == 422
+    assert "'x-discreet-user-words' is not read at this path" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(("path", "said"), [
+    ("/v1/check?guard=law", "unknown query parameter 'guard'; expected none at this path"),
+    ("/v1/tickets?limt=5", "unknown query parameter 'limt'; did you mean 'limit'?"),
+    ("/v1/tickets/x?wiat=5", "unknown query parameter 'wiat'; did you mean 'wait'?"),
+    ("/v1/audit?from=5", "unknown query parameter 'from'; expected some of after, limit"),
+    ("/v1/check?J%20Roe=1", "unknown query parameter; expected none")])
+def test_a_misspelt_query_parameter_is_named_with_the_nearest(start: Start, path: str, said: str) -> None:
+    response = start().ask(path, {"text": SAFE} if "check" in path else None, "operator")
+    assert (response.status_code, response.json()["error"]["message"][: len(said)]) == (422, said)
+
+
+def test_a_query_that_other_clients_add_is_let_be(start: Start) -> None:
+    service = start(upstream={"url": "http://model.test/v1"})
+    assert service.ask("/v1/moderations?api-version=2", {"input": SAFE}).status_code == 200
+    assert service.ask("/v1/messages?beta=true", {**CHAT, "max_tokens": 9}).status_code >= 500  # No model.
+
+
+def test_a_header_names_the_conversation_of_a_check_too(start: Start) -> None:
+    service = start()
+
+    def ask(text: str, *headers: str, **more: str) -> Any:
+        named = [("x-discreet-conversation", one) for one in headers]
+        return service.client.post("/v1/check", json={"text": text, **more}, headers=[
+            ("x-api-key", service.tokens["caller"]), *named])
+
+    assert ask("The patient is 52 years old.", "a").json()["code"] == "ok"
+    assert ask("She works as a litigator.", "a", conversation_id="a").json()["code"] == "privacy/contextual"
+    assert [ask(SAFE, *named, **more).status_code for named, more in (
+        (("a",), {"conversation_id": "b"}), (("a", "b"), {}), (("a" * 201,), {}))] == [422] * 3

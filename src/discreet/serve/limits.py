@@ -13,7 +13,6 @@ from starlette.types import Send
 
 from discreet.core.errors import DiscreetError
 
-
 MESSAGES = "/v1/messages"
 """What is in the path of a door for clients of Anthropic, also where their base address has a `/v1` too many."""
 KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",

@@ -81,10 +81,10 @@ def _check_guards(settings: Settings, keys: Sequence[Key]) -> None:
     wrong = [(key.id, guard) for key in keys if key.hashes(now) for guard in key.guards
              if guard != EVERY and guard not in settings.guards]
     if wrong:
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        raise UsageError(f"{settings.keys}: the key {wrong[0][0]!r} is for the guard {wrong[0][1][:40]!r}, which is not "
-                         f"served; served are {', '.join(settings.guards)}{more}; remove the key and add it with one "
-                         "of these, or serve the guard")
+        (name, guard), more = wrong[0], f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise UsageError(f"{settings.keys}: the key {name!r} is for the guard {guard[:40]!r}, which is not served; "
+                         f"served are {', '.join(settings.guards)}{more}; remove the key and add it with one of these, "
+                         "or serve the guard")
 
 
 def run(settings: Settings, bound: socket.socket) -> None:

@@ -6,14 +6,25 @@ from dataclasses import replace
 from typing import Annotated, Any
 from uuid import uuid4
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.files import clean
 from discreet.core.records import Answer, Asker, Code, Origin, Turn
-from discreet.serve.doors.declared import ASKER, Declaration, Passage, UserHeader, asked, end_user
+from discreet.serve.doors.declared import (
+    ASKER,
+    CONVERSATION_HEADER,
+    WORDS_HEADER,
+    Declaration,
+    Passage,
+    UserHeader,
+    asked,
+    conversation_of,
+    end_user,
+)
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
@@ -78,7 +89,7 @@ Name = Annotated[str, InPath(max_length=100, description="The name of a guard.")
 
 def router(gate: Gate) -> APIRouter:
     """`/v1/check` and `/v1/check/{guard}`."""
-    routes = APIRouter(tags=["check"])
+    routes = APIRouter(tags=["check"], dependencies=[Depends(refuse_unread(WORDS_HEADER, query=True))])
     statuses = {**answers_of(404), 503: {"model": Checked | Error, "description": "Not ready, or not judged."}}
 
     @routes.post("/v1/check", responses=statuses, response_model=Checked)
@@ -101,8 +112,9 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user
     guard, request, answers = asked_for(gate, caller, body, path)
     texts = [one.answer for one in answers]
     payload = {"texts": texts} if body.review else None
+    conversation = conversation_of(asked_by.headers.getlist(CONVERSATION_HEADER), body.conversation_id)
     outcome = await gate.decide(caller, guard, answers, payload=payload, redactable={"texts": texts}, door="check",
-                                conversation=body.conversation_id, user=end_user(user, body.user))
+                                conversation=conversation, user=end_user(user, body.user))
     if outcome.ticket is not None:
         await gate.told(outcome.ticket, gone=await asked_by.is_disconnected())
     return answer_of(request, guard, caller, outcome)

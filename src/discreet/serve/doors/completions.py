@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +16,7 @@ from discreet.serve.doors.chat import Json, MalformedError, as_list, as_number, 
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.proxy import ANSWERED, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.unread import refuse_misplaced, refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.limits import answers_of
@@ -103,7 +104,7 @@ def _text(content: Any) -> str:
 
 def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/completions` and `/v1/embeddings`; the first also behind `/guards/{guard}`."""
-    routes = APIRouter(tags=["openai"])
+    routes = APIRouter(tags=["openai"], dependencies=[Depends(refuse_unread())])
     statuses = answers_of(404, 502, 504)
     answered = {**statuses, **ANSWERED}
 
@@ -135,6 +136,7 @@ def router(gate: Gate, upstream: Upstream) -> APIRouter:
 
 async def _proxied(gate: Gate, upstream: Upstream, body: TextCompletion, caller: CallerOf, path: str | None,
                    request: Request, words: list[str] | None, user: str | None) -> Response:
+    refuse_misplaced(body.model_extra or ())
     given = body.model_dump(exclude_unset=True, exclude={"discreet", "stream_options"})
     prompts = [body.prompt] if isinstance(body.prompt, str) else body.prompt
     # A list of messages without a role: of an unknown origin. The model need not stream what is held.

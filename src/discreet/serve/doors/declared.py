@@ -23,6 +23,8 @@ WORDS_HEADER = "x-discreet-user-words"
 """The header that declares what the user typed, percent-encoded UTF-8."""
 USER_HEADER = "x-discreet-user"
 """The header that names the end user: withheld facts are remembered for each."""
+CONVERSATION_HEADER = "x-discreet-conversation"
+"""The header that names the conversation of an answer: what its earlier answers told counts too."""
 _ENCODED = re.compile(r"(?:[ -$&-~]|%[0-9A-Fa-f]{2})*")
 ASKER = ('"self" where the caller has authenticated that the user is the person whom the records describe; for a key '
          "that may declare.")
@@ -85,6 +87,18 @@ def _decoded(value: str) -> str:
     except UnicodeDecodeError:
         raise RefusedError(422, "declaration", f"{WORDS_HEADER} is not UTF-8 when it is decoded; expected UTF-8 bytes "
                            "as %XX") from None
+
+
+def conversation_of(headers: Sequence[str], named: str | None = None) -> str | None:
+    """The conversation that headers or the body name. RefusedError with 422 for several, or one that is no name."""
+    known = {*headers, *([] if named is None else [named])}
+    if len(known) > 1:
+        raise RefusedError(422, "invalid", f"{CONVERSATION_HEADER} and conversation_id differ, or the header was given "
+                           "twice; expected one conversation")
+    for one in known:
+        if not 1 <= len(one) <= 200:
+            raise RefusedError(422, "invalid", f"{CONVERSATION_HEADER} has {len(one)} characters; expected 1 to 200")
+    return known.pop() if known else None
 
 
 def end_user(header: str | None, *named: Any) -> str | None:

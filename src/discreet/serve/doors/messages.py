@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
@@ -21,6 +21,7 @@ from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.items import format_of
 from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
@@ -161,7 +162,7 @@ def _deltas(block: Json) -> Iterator[Json]:
 
 def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/messages`, also behind `/guards/{guard}`."""
-    routes = APIRouter(tags=["anthropic"])
+    routes = APIRouter(tags=["anthropic"], dependencies=[Depends(refuse_unread())])
     statuses = messages_answers_of(404, 502, 504)
     answered = {**statuses, **ANSWERED}
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
 from discreet.guard.judgement import Judgement
 from discreet.guard.score import probability
 from discreet.guard.text.direct.presidio import ENTITIES
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.limits import RefusedError, answers_of
@@ -51,7 +52,7 @@ class Found(BaseModel):
 
 def router(gate: Gate) -> APIRouter:
     """`/analyze`, by the default guard or that of the key."""
-    routes = APIRouter(tags=["presidio"])
+    routes = APIRouter(tags=["presidio"], dependencies=[Depends(refuse_unread())])
 
     @routes.post("/analyze", responses=answers_of(404), response_model=list[Found] | list[list[Found]])
     async def analyze(body: Annotated[Asked, Body()], caller: OperatorOf) -> list[Found] | list[list[Found]]:

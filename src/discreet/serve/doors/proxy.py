@@ -21,7 +21,14 @@ from discreet.core.records import Answer
 from discreet.inputs.messages import TooDeepError, asked_of, says_words_alone, strings_of
 from discreet.serve.doors import chat
 from discreet.serve.doors.chat import Json
-from discreet.serve.doors.declared import Declaration, asked, end_user, with_header
+from discreet.serve.doors.declared import (
+    CONVERSATION_HEADER,
+    Declaration,
+    asked,
+    conversation_of,
+    end_user,
+    with_header,
+)
 from discreet.serve.doors.upstream import Upstream, malformed
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
@@ -32,9 +39,6 @@ from discreet.serve.telemetry import crash
 
 if TYPE_CHECKING:
     from discreet.serve.queue.records import TicketState
-
-CONVERSATION = "x-discreet-conversation"
-"""The header that names the conversation of a completion: what its earlier answers told counts too."""
 
 
 ANSWERED: dict[int | str, dict[str, Any]] = {200: {
@@ -152,9 +156,7 @@ class Proxied:
     def of(cls, gate: Gate, upstream: Upstream, caller: Caller, path: str | None, sent: Sent, protocol: Protocol,
            request: Request, words: list[str] | None, user: str | None) -> Proxied:
         """The request, with what it declares. Raises RefusedError before anything is sent to the model."""
-        conversation = request.headers.get(CONVERSATION)
-        if conversation is not None and not 1 <= len(conversation) <= 200:
-            raise RefusedError(422, "invalid", f"{CONVERSATION} has {len(conversation)} characters; expected 1 to 200")
+        conversation = conversation_of(request.headers.getlist(CONVERSATION_HEADER))
         guard = gate.route(caller, sent.model, path)
         declared = with_header(sent.declared or Declaration(), words or [])
         try:

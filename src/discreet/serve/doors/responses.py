@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.responses import Response
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from discreet.serve.doors.chat import Json
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
@@ -141,7 +142,7 @@ def _part_events(part: Json, at: Mapping[str, Any]) -> Iterator[Json]:
 
 def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/responses`, also behind `/guards/{guard}`."""
-    routes = APIRouter(tags=["openai"])
+    routes = APIRouter(tags=["openai"], dependencies=[Depends(refuse_unread())])
     statuses = answers_of(404, 502, 504)
     answered = {**statuses, **ANSWERED}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Body, Depends, Query, Response
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.core.errors import ConflictError, NotFoundError, UsageError
 from discreet.core.files import clean
 from discreet.core.records import Code
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
 from discreet.serve.limits import ErrorDetail, RefusedError, answers_of
@@ -113,7 +114,7 @@ class NotWritten(BaseModel):
 
 def router(gate: Gate, reviewing: Reviewing | None) -> APIRouter:
     """`/v1/reviews` and below; 404 without a queue."""
-    routes = APIRouter(tags=["review"])
+    routes = APIRouter(tags=["review"], dependencies=[Depends(refuse_unread(query=True))])
     statuses = answers_of(404, 409)
     at = "/v1/reviews/{ticket}"
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
@@ -129,13 +130,16 @@ def read_yaml(file: Path | Traversable, expected: str, remedy: str, kind: type[I
     """What a YAML file of the user's holds; `quick` for a long one, of whose mistakes the line may be the next.
 
     Raises `kind`, in one line that names file and line, where it cannot be read (`what` names it, "the policy ", and it
-    ends with what was `expected`) or is no YAML (it ends with the `remedy`).
+    ends with what was `expected`), is no YAML (it ends with the `remedy`) or has a key twice, of which YAML would drop
+    the first without a word.
     """
     import yaml
 
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if quick else yaml.SafeLoader
-        return yaml.load(file.read_text("utf-8-sig"), Loader=loader)
+        return yaml.load(file.read_text("utf-8-sig"), Loader=_loader(quick))
+    except _TwiceError as error:
+        raise kind(f"{file}, line {error.line}: {error.key[:40]!r} stands there a second time; keep one of them"
+                   ) from None
     except OSError as error:
         raise kind(f"cannot read {what}{file}: {why(error)}; expected {expected}") from None
     except UnicodeDecodeError:
@@ -144,6 +148,30 @@ def read_yaml(file: Path | Traversable, expected: str, remedy: str, kind: type[I
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         raise kind(f"{file}{line}: not YAML; {remedy}") from None
+
+
+class _TwiceError(Exception):
+    """A key of a mapping that was there before, at a line."""
+
+    def __init__(self, key: str, line: int) -> None:
+        super().__init__(key)
+        self.key, self.line = key, line
+
+
+@cache
+def _loader(quick: bool) -> Any:
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader) if quick else yaml.SafeLoader):  # type: ignore[misc]
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: set[tuple[str, str]] = set()
+            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+                if (key.tag, key.value) in seen:
+                    raise _TwiceError(key.value, key.start_mark.line + 1)
+                seen.add((key.tag, key.value))
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 def why(error: OSError) -> str:

@@ -18,7 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from discreet.core.errors import InputError
 from discreet.serve.keys import CALLER, LOCAL, Caller, Keyring
 from discreet.serve.limits import Rate, RefusedError, busy, refuse
-from discreet.serve.settings import Limits, is_loopback
+from discreet.serve.settings import Limits
+from discreet.serve.values import is_loopback
 
 OPEN = ("/health/", "/console", "/openapi.json")
 """Beginnings of paths without a key; `/` is another."""

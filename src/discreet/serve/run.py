@@ -60,18 +60,24 @@ def listen(settings: Settings) -> socket.socket:
     return named
 
 
-def check(settings: Settings) -> None:
-    """Read and open what a process reads and opens when it starts: keys, log, database, secrets.
+def check(settings: Settings) -> list[str]:
+    """Read and open what a process reads and opens when it starts: keys, log, database, secrets. Lines that an operator
+    should read, although the service can start.
 
     Raises DiscreetError for what cannot be, before anything is said or served; a process of several that ended for it
     would be started again and again. So a key of a guard that is not served is looked for here only: one that is made
     while the service runs ends no process, and its requests say what is wrong.
     """
-    state = create_app(settings).state
-    if state.gate.queue is not None:
-        state.gate.queue.close()
+    state, said = create_app(settings).state, []
+    if (queue := state.gate.queue) is not None:
+        if not queue.has_own_keys:
+            said.append(f"queue: the key folder {queue.vault.folder} is not the one that the database was begun with: "
+                        "tickets from before cannot be read and end, and the audit cannot be checked; if that was not "
+                        "meant, stop, and name that folder as key_folder")
+        queue.close()
     if state.keyring is not None:
         _check_guards(settings, state.keyring.keys())
+    return said
 
 
 def _check_guards(settings: Settings, keys: Sequence[Key]) -> None:

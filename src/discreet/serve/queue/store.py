@@ -41,6 +41,12 @@ class Store:
         upgrade(self.database)
         self.audit_key = vault.lasting()
 
+    @property
+    def has_own_keys(self) -> bool:
+        """Whether the key folder is the one that the database was begun with: where it is lost or another one, what was
+        sealed before cannot be read, and the audit cannot be checked."""
+        return audit.was_begun_under(self.database, self.audit_key)
+
     def close(self) -> None:
         """Give back the database's connections."""
         self._threads.shutdown(wait=False)

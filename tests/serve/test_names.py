@@ -164,3 +164,19 @@ def test_a_header_names_the_conversation_of_a_check_too(start: Start) -> None:
     assert ask("She works as a litigator.", "a", conversation_id="a").json()["code"] == "privacy/contextual"
     assert [ask(SAFE, *named, **more).status_code for named, more in (
         (("a",), {"conversation_id": "b"}), (("a", "b"), {}), (("a" * 201,), {}))] == [422] * 3
+
+
+@pytest.mark.parametrize(("path", "settings", "said"), [
+    ("/v1/v1/moderations", {}, "did you mean /v1/moderations?"), ("/moderations", {}, "did you mean /v1/moderations?"),
+    ("/v1/chek", {}, "did you mean /v1/check?"), ("/v1/check/", {}, "did you mean /v1/check?"),
+    ("/v1/chat/completions", {}, "/v1/chat/completions needs a model behind the service that speaks OpenAI's protocol"),
+    ("/guards/medical/v1/messages", {}, "/v1/messages needs a model behind the service (upstream)"),
+    ("/v1/embeddings", {"upstream": {"url": "http://model.test/v1", "kind": "anthropic"}}, "kind: openai"),
+    ("/v1/v1/messages", {"upstream": {"url": "http://model.test/v1"}}, "did you mean /v1/messages?"),
+    ("/Jane%20Roe%20of%20Omaha", {}, "/openapi.json lists what there is"),
+    ("/console", {}, "it comes with a review queue")])
+def test_a_path_that_there_is_not_says_what_was_meant(start: Start, path: str, settings: Any, said: str) -> None:
+    service = start(**settings)
+    response = service.ask(path, {"input": SAFE}, follow_redirects=False)
+    assert (response.status_code, said in response.json()["error"]["message"]) == (404, True), response.text
+    assert "Omaha" not in response.text

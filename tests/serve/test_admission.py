@@ -9,11 +9,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.serve.conftest import SAFE, Service, Start
 
 from discreet.core.records import Answer
 from discreet.guard.judgement import Judgement
-from discreet.serve.admission import SIGN_IN_BYTES, Slots
+from discreet.serve.admission import MOST_NODES, NODES, SIGN_IN_BYTES, Nodes, Slots
 from discreet.serve.limits import Rate, RefusedError
 
 Sent = list[dict[str, Any]]
@@ -161,3 +163,33 @@ def test_the_rate_of_a_key_is_that_of_a_sliding_minute_and_counts_long_answers_m
 
 def test_there_is_a_rate_by_default(start: Start) -> None:
     assert start().app.state.settings.limits.per_minute is not None
+
+
+TEXT = st.text(st.sampled_from('a\\"[]{},é'), max_size=6)
+JSON = st.recursive(TEXT | st.none(), lambda inner: st.lists(inner, max_size=3)
+                    | st.dictionaries(TEXT, inner, max_size=3), max_leaves=12)
+
+
+def nodes_of(value: Any) -> int:
+    """Objects and lists in a value."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + sum(map(nodes_of, inner))
+
+
+@given(value=JSON, size=st.integers(1, 7), plain=st.booleans())
+def test_objects_and_lists_are_counted_in_whatever_parts_they_come(value: Any, size: int, plain: bool) -> None:
+    body, nodes = json.dumps(value, ensure_ascii=plain).encode(), Nodes()
+    for start in range(0, len(body), size):
+        nodes.read(body[start : start + size])
+    assert nodes.count == nodes_of(value)
+
+
+def test_a_body_of_many_objects_is_refused_and_less_of_them_counts_as_answers(start: Start) -> None:
+    service = start(limits={"per_minute": 30})
+    code = "".join("[{" for _ in range(MOST_NODES))
+    assert service.ask("/v1/check", {"text": code}).status_code == 200  # In a text they are none.
+    response = service.ask("/v1/check", {"text": SAFE, "sources": [{"text": ""}] * MOST_NODES})
+    assert (response.status_code, response.json()["error"]["code"]) == (413, "too_many")
+    for status in (200, 200, 429):
+        sources = [{"text": ""}] * (15 * NODES)
+        assert service.ask("/v1/check", {"text": SAFE, "sources": sources}, "operator").status_code == status

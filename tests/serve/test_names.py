@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,19 @@ def test_a_misspelt_name_is_said_before_what_is_missing_for_it(tmp_path: Path) -
     (tmp_path / "serve.yaml").write_text("gaurds: {medical: {domain: medical}}\nno_auth: true\n")
     with pytest.raises(InputError, match=r"gaurds: is not a setting \(did you mean 'guards'\?\) \(and 1 more\)"):
         Settings.read(tmp_path / "serve.yaml")
+
+
+@pytest.mark.parametrize(("content", "headers", "said"), [
+    (gzip.compress(b'{"text": "x"}'), {"content-encoding": "gzip"}, "the body is compressed; expected it plain"),
+    ('{"text": "é"}'.encode("latin-1"), {}, "the body could not be read; expected JSON in UTF-8"),
+    ('{"text": "x"}'.encode("utf-16"), {}, "the body could not be read; expected JSON in UTF-8"),
+    (b"[" * 9_999, {}, "the body could not be read; expected JSON in UTF-8")])
+def test_a_body_that_cannot_be_read_says_what_is_read(start: Start, content: bytes, headers: dict[str, str], said: str
+                                                      ) -> None:
+    service = start()
+    response = service.client.post("/v1/check", content=content, headers={
+        "x-api-key": service.tokens["caller"], "content-type": "application/json", **headers})
+    assert (response.status_code, response.json()["error"]["message"][: len(said)]) == (400, said)
 
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "x"}]}

@@ -286,6 +286,8 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     """What the framework refuses, in our form."""
     assert isinstance(error, HTTPException)
     said = STATUSES.get(error.status_code, "The request was refused.")
-    if error.status_code == 404:
+    if error.status_code == 400:  # FastAPI's word for a body that it could not parse, but for JSON with a mistake.
+        said = "the body could not be read; expected JSON in UTF-8, nested no deeper than this protocol is"
+    elif error.status_code == 404:
         said = absent(request.scope["path"], request.app.openapi()["paths"])
     return _answer(request, RefusedError(error.status_code, "refused", said, error.headers))

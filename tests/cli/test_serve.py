@@ -155,7 +155,8 @@ def test_a_key_of_a_guard_that_is_not_served_is_said_at_start(cli: Cli, tmp_path
     check(Settings.read(None, guards={"medical": {"domain": "medical"}}, keys=file))
 
 
-def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli) -> None:
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli, told: signal.Signals) -> None:
     file = tmp_path / "keys.json"
     token = cli("serve", "key", "add", str(file)).out.strip()
     with serving(tmp_path, "--domain", "medical", "--keys", str(file), "--workers", "1") as service:
@@ -172,7 +173,7 @@ def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli) -> None:
         asking = threading.Thread(target=lambda: answers.append(service.ask(long, token)))
         asking.start()
         time.sleep(0.3)
-        service.process.send_signal(signal.SIGTERM)
+        service.process.send_signal(told)
         asking.join()
         assert answers[0].json()["action"] == "pass"
         assert service.process.wait(60) in (0, -signal.SIGTERM)

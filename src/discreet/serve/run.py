@@ -33,6 +33,7 @@ def listening_app(settings: Settings) -> FastAPI:
     """The application of one process, with what libraries log through ours."""
     make_room()
     if (parent := multiprocessing.parent_process()) is not None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # The parent begins its processes anew for it, one by one.
         threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
     app = create_app(settings)
     quiet_libraries(app.state.gate.telemetry.log)
@@ -94,7 +95,8 @@ def _check_guards(settings: Settings, keys: Sequence[Key]) -> None:
 
 
 def run(settings: Settings, bound: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT; requests that are open then have `drain_s` to end.
+    """Serve until SIGTERM, SIGINT or SIGHUP; requests that are open then have `drain_s` to end. Several processes are
+    begun anew for SIGHUP.
 
     Raises DiscreetError where the service ended because it could not start.
     """
@@ -105,6 +107,8 @@ def run(settings: Settings, bound: socket.socket) -> None:
         workers=settings.processes)
     if settings.processes == 1:
         server = uvicorn.Server(config)
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # It would cut off what is open; nohup ignores it.
+            signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         server.run([bound])
         if not server.started:
             raise DiscreetError("the service did not start; its log says why")

@@ -59,8 +59,10 @@ class Store:
 
     def row(self, ticket: str) -> Fields:
         """The ticket as it stands in the database. NotFoundError for none."""
-        with self.database.reading() as connection:
-            found = connection.execute(select(tickets).where(tickets.c.id == ticket)).mappings().first()
+        found = None
+        if ticket.isalnum():  # PostgreSQL refuses an id with a NUL, which then looks as if the database were away.
+            with self.database.reading() as connection:
+                found = connection.execute(select(tickets).where(tickets.c.id == ticket)).mappings().first()
         if found is None:
             raise NotFoundError(f"there is no ticket {ticket[:40]!r}; expected an id that the queue gave")
         return found

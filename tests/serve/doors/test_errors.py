@@ -27,7 +27,7 @@ KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permis
 """Anthropic's types of errors."""
 
 
-def refusal(path: str, response: httpx.Response, status: int) -> tuple[str, str]:
+def refusal(path: str, response: Any, status: int) -> tuple[str, str]:
     """Code and message of a refusal, which must be of the status and in the shape of the door."""
     for_anthropic = "/v1/messages" in path
     expected = 400 if for_anthropic and status == 422 else status

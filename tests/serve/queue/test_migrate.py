@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -51,7 +52,7 @@ def test_a_process_waits_for_another_that_sets_the_journal_mode(tmp_path: Path,
             if len(tries) == 2:
                 other.execute("ROLLBACK")
 
-        monkeypatch.setattr(tables.time, "sleep", wait)
+        monkeypatch.setattr(time, "sleep", wait)
         assert upgrade(made) is None
     assert len(tries) == 2
     with made.reading() as connection:

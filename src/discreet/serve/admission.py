@@ -25,10 +25,14 @@ OPEN = ("/health/", "/console", "/openapi.json")
 """Beginnings of paths without a key; `/` is another."""
 UNCOUNTED = "/metrics"
 """A path with a key that is served however much is open."""
-MOST_NODES = 10_000
-"""Objects and lists in a body: 2 MB of empty ones would take a process seconds, in which it serves nobody."""
+MOST_NODES, MOST_VALUES = 10_000, 30_000
+"""Objects and lists in a body, and commas between values: 2 MB of small ones would take a process seconds, in which it
+serves nobody."""
 NODES = 250
-"""So many of them, beyond the first, count as one answer in the rate of a key."""
+"""So many of both count as one answer more in the rate of a key."""
+NUMBERS = "/embeddings"
+MANY_NUMBERS = 20
+"""The end of a path whose requests may be lists of tokens, so many of which count as one value."""
 SIGN_IN = "/console/sign-in"
 SIGN_IN_BYTES, SIGN_IN_S = 16_000, 5.0
 """What somebody without a key or a session may send, and in how many seconds."""
@@ -83,7 +87,7 @@ class Admission:
         except RefusedError as refused:
             await refuse(refused, scope["path"], send)
             return
-        body = _Body(receive, most, seconds)
+        body = _Body(receive, most, seconds, numbers=scope["path"].endswith(NUMBERS))
         if counted:
             body.whole = lambda nodes: self._rate.add(scope[CALLER].id, nodes // NODES)
         try:
@@ -149,10 +153,10 @@ class Admission:
 
 class _Body:
     """`receive` that raises RefusedError when the body outgrows a limit or is late, and remembers it. `whole` is called
-    with the number of its objects and lists once it has come."""
+    with the number of its objects, lists and commas once it has come."""
 
-    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
-        self._receive, self._left, self._most = receive, most, most
+    def __init__(self, receive: Receive, most: int, seconds: float, *, numbers: bool) -> None:
+        self._receive, self._left, self._most, self._numbers = receive, most, most, numbers
         self._until, self._whole, self._nodes = time.monotonic() + seconds, False, Nodes()
         self.refused: RefusedError | None = None
         self.whole: Callable[[int], None] = lambda nodes: None
@@ -176,20 +180,22 @@ class _Body:
             self.refused = RefusedError(400, "refused", "the body could not be read; expected JSON in UTF-8")
             raise self.refused
         self._nodes.read(message.get("body", b""))
-        if self._nodes.count > MOST_NODES:
-            self.refused = RefusedError(413, "too_many", f"the body has over {MOST_NODES:,} objects and lists; send "
-                                        "less in one request")
+        nodes, values = self._nodes.count, self._nodes.commas // (MANY_NUMBERS if self._numbers else 1)
+        if nodes > MOST_NODES or values > MOST_VALUES:
+            self.refused = RefusedError(413, "too_many", f"the body has over {MOST_NODES:,} objects and lists, or over "
+                                        f"{MOST_VALUES:,} values; send less in one request")
             raise self.refused
         if self._whole:
-            self.whole(self._nodes.count)
+            self.whole(nodes + values)
         return message
 
 
 class Nodes:
-    """Counts the objects and lists of JSON that comes in parts: every bracket that opens outside of a string."""
+    """Counts the objects and lists of JSON that comes in parts, every bracket that opens outside of a string, and the
+    commas between values."""
 
     def __init__(self) -> None:
-        self.count, self._inside, self._rest = 0, False, b""
+        self.count, self.commas, self._inside, self._rest = 0, 0, False, b""
 
     def read(self, part: bytes) -> None:
         """Count those of the next part."""
@@ -199,6 +205,7 @@ class Nodes:
         pieces = part.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
         outside = b"".join(pieces[int(self._inside)::2])
         self.count += outside.count(b"{") + outside.count(b"[")
+        self.commas += outside.count(b",")
         self._inside ^= len(pieces) % 2 == 0
 
 

@@ -6,18 +6,38 @@ import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 from starlette.types import Send
 
 from discreet.core.errors import DiscreetError
 
+T = TypeVar("T")
+Many = Annotated[list[T], Field(fail_fast=True)]
+"""A list in a request, of which the first mistake is enough: to write down a million takes half a minute."""
+MOST_FIELDS = 200
+"""Fields of a request, those included that go to the model unseen."""
 MESSAGES = "/v1/messages"
 """What is in the path of a door for clients of Anthropic, also where their base address has a `/v1` too many."""
 KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
          429: "rate_limit_error", 504: "timeout_error"}
 """Anthropic's types of errors by status."""
+
+
+class Fields(BaseModel):
+    """A request, or an object in one: unknown fields are refused, and a hundred thousand of them at once, for each is
+    written down as a mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > MOST_FIELDS:
+            raise PydanticCustomError("too_many_fields", "too many fields")
+        return given
 
 
 class RefusedError(DiscreetError):

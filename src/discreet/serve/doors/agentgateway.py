@@ -22,7 +22,7 @@ from discreet.serve.doors.chat import MalformedError, and_together, strings
 from discreet.serve.doors.declared import UserHeader, end_user
 from discreet.serve.doors.unread import names_of
 from discreet.serve.gate import Gate, not_judged
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import Many, RefusedError, answers_of
 from discreet.serve.roles import CallerOf
 from discreet.serve.settings import BLOCKED
 
@@ -34,7 +34,7 @@ class Messages(BaseModel):
     """What a client asked."""
 
     model_config = ConfigDict(extra="ignore")
-    messages: list[dict[str, Any]] = []
+    messages: Many[dict[str, Any]] = []
 
 
 class Choices(BaseModel):

@@ -28,22 +28,22 @@ from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import Error, RefusedError, answers_of
+from discreet.serve.limits import Error, Fields, Many, RefusedError, answers_of
 from discreet.serve.outcome import Act, Outcome, details
 from discreet.serve.roles import CallerOf
 
 
-class CheckedTurn(BaseModel):
+class CheckedTurn(Fields):
     """An earlier turn."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
     role: str = Field(max_length=100)
     content: str
     origin: Origin | None = Field(None, description="That of retrieved text or of the result of a tool; by default the "
                                                     "role decides. It only withdraws consent.")
 
 
-class Judged(BaseModel):
+class Judged(Fields):
     """Texts to judge: one answer, or several that go out together. `model` finds the guard where the path names none.
 
     What users say of themselves, or of somebody whom they bring, is no leak: `user_words` declares what the user typed,
@@ -51,13 +51,13 @@ class Judged(BaseModel):
     `conversation` are messages as the model got them: undeclared. `sources` are the passages that were retrieved: what
     the policy says of quotes of them applies, and their words are nobody's consent."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-    text: str | Annotated[list[str], Field(min_length=1)]
+    model_config = ConfigDict(strict=True)
+    text: str | Annotated[Many[str], Field(min_length=1)]
     user_words: str | None = Field(None, description="What the user typed; for a key that may declare.")
     asker: Asker = Field("unknown", description=ASKER)
     question: str | None = Field(None, description="The last user message as the model got it.")
-    conversation: list[CheckedTurn] = []
-    sources: list[str | Passage] = []
+    conversation: Many[CheckedTurn] = Field([])
+    sources: Many[str | Passage] = Field([])
     model: str | None = Field(None, max_length=200)
 
 

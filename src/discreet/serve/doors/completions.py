@@ -19,29 +19,28 @@ from discreet.serve.doors.proxy import ANSWERED, Protocol, Proxied, Reply, Sent,
 from discreet.serve.doors.unread import refuse_misplaced, refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
-from discreet.serve.limits import answers_of
+from discreet.serve.limits import Fields, Many, answers_of
 from discreet.serve.roles import CallerOf
 
 
-class TextCompletion(BaseModel):
+class TextCompletion(Fields):
     """A request for a text that continues `prompt`. A prompt has no roles, so nothing in it is the user's words unless
     `discreet` declares it. Everything but `discreet` and `stream` goes to the model as it is."""
 
     model_config = ConfigDict(extra="allow")
     model: str = Field(max_length=200)
-    prompt: str | list[str] = Field(description="Text; tokens cannot be read, and are refused.")
+    prompt: str | Many[str] = Field(description="Text; tokens cannot be read, and are refused.")
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     user: Any = None
     discreet: Declaration | None = None
 
 
-class Embedding(BaseModel):
+class Embedding(Fields):
     """A request for embeddings. It goes to the model as it is: inputs are not judged, and answers are numbers."""
 
-    model_config = ConfigDict(extra="forbid")
     model: str = Field(max_length=200)
-    input: str | list[str] | list[int] | list[list[int]]
+    input: str | Many[str] | Many[int] | Many[Many[int]]
     dimensions: int | None = None
     encoding_format: Literal["float", "base64"] | None = None
     user: str | None = None

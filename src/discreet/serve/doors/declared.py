@@ -13,11 +13,11 @@ from typing import Annotated, Any
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Header
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from discreet.core.records import Answer, Asker, Public, Turn
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError
+from discreet.serve.limits import Fields, Many, RefusedError
 
 WORDS_HEADER = "x-discreet-user-words"
 """The header that declares what the user typed, percent-encoded UTF-8."""
@@ -37,10 +37,10 @@ WordsHeader = Annotated[list[str] | None, Header(
     alias=WORDS_HEADER, description="What the user typed, percent-encoded UTF-8; for a key that may declare.")]
 
 
-class Passage(BaseModel):
+class Passage(Fields):
     """A retrieved passage; quoting one that is `public` is no leak."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
     text: str
     public: bool = False
 
@@ -49,12 +49,12 @@ class Passage(BaseModel):
         return Public(self.text) if self.public else self.text
 
 
-class Declaration(BaseModel):
+class Declaration(Fields):
     """The field `discreet` of a chat completion, which the model does not get."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
     user_words: str | None = Field(default=None, description="What the user typed; for a key that may declare.")
-    sources: list[str | Passage] = Field(default=[], description="The retrieved passages; they only withdraw consent.")
+    sources: Many[str | Passage] = Field(default=[], description="The retrieved passages; they only withdraw consent.")
     asker: Asker = Field(default="unknown", description=ASKER)
 
 

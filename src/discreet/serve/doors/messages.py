@@ -25,7 +25,7 @@ from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError, messages_answers_of
+from discreet.serve.limits import Many, RefusedError, messages_answers_of
 from discreet.serve.roles import CallerOf
 
 Object = dict[str, Any]
@@ -38,9 +38,9 @@ class Counted(Known):
     """A prompt, whose tokens can be counted."""
 
     model: str = Field(max_length=200)
-    messages: list[Object] = Field(min_length=1)
-    system: str | list[Object] | None = None
-    tools: list[Object] | None = Field(None, description="Tools of the client: name, description and input_schema.")
+    messages: Many[Object] = Field(min_length=1)
+    system: str | Many[Object] | None = None
+    tools: Many[Object] | None = Field(None, description="Tools of the client: name, description and input_schema.")
     tool_choice: Object | None = None
     thinking: Object | None = Field(None, description="Unless it is disabled, what the model reasons is judged and "
                                                       "passed as a block.")
@@ -53,7 +53,7 @@ class Ask(Counted):
     """A request for a message. The model gets what it has a field for; `discreet` stays here."""
 
     max_tokens: int
-    stop_sequences: list[str] | None = None
+    stop_sequences: Many[str] | None = None
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None

@@ -31,7 +31,7 @@ from discreet.serve.doors.unread import refuse_misplaced, refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate, not_judged
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import Fields, Many, RefusedError, answers_of
 from discreet.serve.outcome import details
 from discreet.serve.roles import CallerOf
 
@@ -43,26 +43,25 @@ OURS = ("moderation", "discreet")
 """Fields of a request that the model does not get."""
 
 
-class Completion(BaseModel):
+class Completion(Fields):
     """A request for a completion. Everything but `moderation` and `discreet` goes to the model as it is."""
 
     model_config = ConfigDict(extra="allow")
     model: str = Field(max_length=200)
-    messages: list[dict[str, Any]] = Field(min_length=1)
+    messages: Many[dict[str, Any]] = Field(min_length=1)
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
-    tools: list[dict[str, Any]] | None = None
-    functions: list[dict[str, Any]] | None = None
+    tools: Many[dict[str, Any]] | None = None
+    functions: Many[dict[str, Any]] | None = None
     documents: Any = None
     user: Any = None
     safety_identifier: Any = None
     discreet: Declaration | None = None
 
 
-class Part(BaseModel):
+class Part(Fields):
     """A part of a moderation's input: text, for images are not judged."""
 
-    model_config = ConfigDict(extra="forbid")
     type: Literal["text"]
     text: str
 
@@ -71,7 +70,7 @@ class Moderation(Known):
     """Texts to judge; `model` finds the guard. As OpenAI does, unknown fields are refused: who sends `sources` must not
     believe that they are read."""
 
-    input: str | Annotated[list[str], Field(min_length=1)] | Annotated[list[Part], Field(min_length=1)]
+    input: str | Annotated[Many[str], Field(min_length=1)] | Annotated[Many[Part], Field(min_length=1)]
     model: str | None = Field(None, max_length=200)
 
 

@@ -19,24 +19,24 @@ from discreet.guard.text.direct.presidio import ENTITIES
 from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import Fields, Many, RefusedError, answers_of
 from discreet.serve.roles import OperatorOf
 
 NAMES = {ours: theirs for theirs, ours in ENTITIES.items()} | {"person_name": "PERSON", "place": "LOCATION"}
 """Presidio's names of what both know; another type is its own in capitals."""
 
 
-class Asked(BaseModel):
+class Asked(Fields):
     """A text or several, as Presidio's analyzer takes them. Fields that would change what counts are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-    text: str | Annotated[list[str], Field(min_length=1)]
+    model_config = ConfigDict(strict=True)
+    text: str | Annotated[Many[str], Field(min_length=1)]
     language: Literal["en"] = "en"
     entities: list[str] | None = Field(None, max_length=200)
     score_threshold: float | None = Field(None, ge=0, le=1)
     correlation_id: str | None = Field(None, max_length=200)
     return_decision_process: bool | None = False
-    allow_list: list[str] | None = None
+    allow_list: Many[str] | None = None
     allow_list_match: str | None = Field("exact", pattern="^exact$")
 
 

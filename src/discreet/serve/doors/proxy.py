@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from discreet.core.records import Answer
 from discreet.inputs.messages import TooDeepError, asked_of, says_words_alone, strings_of
@@ -33,7 +33,7 @@ from discreet.serve.doors.upstream import Upstream, malformed
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError
+from discreet.serve.limits import Fields, RefusedError
 from discreet.serve.outcome import Outcome
 from discreet.serve.telemetry import crash
 
@@ -59,10 +59,8 @@ WITHOUT_TEXT = frozenset(
 `system` is; of others that is not known."""
 
 
-class Known(BaseModel):
+class Known(Fields):
     """A request of which every field is known. One that is null says nothing, and is left out whatever its name."""
-
-    model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod

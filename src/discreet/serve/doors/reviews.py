@@ -20,7 +20,7 @@ from discreet.core.records import Code
 from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import ErrorDetail, RefusedError, answers_of
+from discreet.serve.limits import ErrorDetail, Fields, Many, RefusedError, answers_of
 from discreet.serve.queue.records import TicketRow
 from discreet.serve.reviewing import EditRefused, Reviewing
 from discreet.serve.roles import ReviewerOf
@@ -76,10 +76,10 @@ class Review(Held):
     actions: list[Allowed]
 
 
-class Version(BaseModel):
+class Version(Fields):
     """The version of the ticket that was read."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
     version: int = Field(ge=1, le=2**31)
 
 
@@ -88,7 +88,7 @@ class Decide(Version):
 
     action: Action
     reason: str = Field(max_length=60, description="One of those that `actions` of the ticket lists.")
-    texts: list[str] | None = Field(None, description="With release_edited: a text for each.")
+    texts: Many[str] | None = Field(None, description="With release_edited: a text for each.")
     confirm: str | None = Field(None, max_length=64, description="What came with 422 and privacy/undecided for exactly "
                                                                  "these texts: they have been read and may leave.")
 

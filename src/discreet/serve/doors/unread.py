@@ -17,6 +17,8 @@ OURS = "x-discreet-"
 HEADERS = (CONVERSATION_HEADER, USER_HEADER, WORDS_HEADER)
 FIELD = "discreet"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+MOST = 12
+"""Characters of a name that can be one of ours."""
 _NEAR = 0.8
 """How alike a field that goes to the model must be to ours to be a misspelt one."""
 
@@ -53,6 +55,8 @@ def refuse_misplaced(fields: Iterable[str]) -> None:
     """RefusedError with 422 for a field that was meant for us, where the model gets what we do not know: a misspelt
     `discreet`, or what stands inside of it."""
     for name in fields:
+        if len(name) > MOST:
+            continue
         if name in Declaration.model_fields:
             raise RefusedError(422, "invalid", f"the field {name!r} is read inside of {FIELD!r} only; expected "
                                f'{{"{FIELD}": {{"{name}": …}}}}')

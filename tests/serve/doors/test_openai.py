@@ -357,10 +357,3 @@ def test_moderations(start: Start) -> None:
     assert service.ask("/guards/other/v1/moderations", {"input": SAFE}).status_code == 404
     assert service.ask("/v1/moderations", {"input": [{"type": "image_url", "text": "x"}]}).status_code == 422
     assert service.ask("/v1/chat/completions", ASK).status_code == 404
-
-
-def test_a_cookie_of_the_model_stays_with_the_request_that_it_answered(proxy: Proxy) -> None:
-    service, model = proxy(JSONResponse(completion(SAFE), headers={"set-cookie": "session=of-the-first; Path=/"}))
-    for role in ("caller", "operator"):
-        assert service.ask("/v1/chat/completions", ASK, role).status_code == 200
-    assert [one.get("cookie") for one in model.headers] == [None, None]

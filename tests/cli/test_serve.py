@@ -24,6 +24,8 @@ from tests.loopback import PROXIES
 from tests.serve.conftest import LITIGATOR, SAFE
 
 import discreet
+from discreet.serve.run import check
+from discreet.serve.settings import Settings
 
 ENV = {**{k: v for k, v in os.environ.items() if k not in PROXIES},
        "PYTHONPATH": str(Path(discreet.__file__).parents[1]), "OMP_NUM_THREADS": "1"}
@@ -134,7 +136,27 @@ def test_nothing_is_said_of_a_service_before_its_keys_log_and_database_are_open(
         assert said in ended.err
 
 
-def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli) -> None:
+def test_a_key_of_a_guard_that_is_not_served_is_said_at_start(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    words = ("serve", "--domain", "medical", "--port", "0", "--keys", str(file))
+    for name, *guards in (("app", "medical", "medcal"), ("ops", "*"), ("plain",), ("tax", "tax")):
+        assert cli("serve", "key", "add", str(file), "--name", name, *(
+            word for guard in guards for word in ("--guard", guard))).code == 0
+    ended = cli(*words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    for part in ("the key 'app' is for the guard 'medcal', which is not served; served are medical (and 1 more)",
+                 str(file)):
+        assert part in ended.err
+    assert cli("serve", "key", "remove", str(file), "app").code == 0
+    assert "the key 'tax' is for the guard 'tax'" in cli(*words).err
+    kept = json.loads(file.read_text())
+    kept["keys"][-1]["expires"] = 1  # A key that has ended stops nobody.
+    file.write_text(json.dumps(kept))
+    check(Settings.read(None, guards={"medical": {"domain": "medical"}}, keys=file))
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli, told: signal.Signals) -> None:
     file = tmp_path / "keys.json"
     token = cli("serve", "key", "add", str(file)).out.strip()
     with serving(tmp_path, "--domain", "medical", "--keys", str(file), "--workers", "1") as service:
@@ -151,7 +173,7 @@ def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli) -> None:
         asking = threading.Thread(target=lambda: answers.append(service.ask(long, token)))
         asking.start()
         time.sleep(0.3)
-        service.process.send_signal(signal.SIGTERM)
+        service.process.send_signal(told)
         asking.join()
         assert answers[0].json()["action"] == "pass"
         assert service.process.wait(60) in (0, -signal.SIGTERM)

@@ -9,11 +9,18 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
 from tests.serve.conftest import SAFE, Service, Start
 
 from discreet.core.records import Answer
 from discreet.guard.judgement import Judgement
-from discreet.serve.admission import SIGN_IN_BYTES, Slots
+from discreet.serve.admission import MOST_NODES, MOST_VALUES, NODES, SIGN_IN_BYTES, Nodes, Slots
+from discreet.serve.doors import messages, presidio, responses
+from discreet.serve.doors.check import Check
+from discreet.serve.doors.completions import Embedding, TextCompletion
+from discreet.serve.doors.openai import Completion, Moderation
 from discreet.serve.limits import Rate, RefusedError
 
 Sent = list[dict[str, Any]]
@@ -161,3 +168,53 @@ def test_the_rate_of_a_key_is_that_of_a_sliding_minute_and_counts_long_answers_m
 
 def test_there_is_a_rate_by_default(start: Start) -> None:
     assert start().app.state.settings.limits.per_minute is not None
+
+
+TEXT = st.text(st.sampled_from('a\\"[]{},é'), max_size=6)
+JSON = st.recursive(TEXT | st.none(), lambda inner: st.lists(inner, max_size=3)
+                    | st.dictionaries(TEXT, inner, max_size=3), max_leaves=12)
+
+
+def nodes_of(value: Any) -> tuple[int, int]:
+    """Objects and lists in a value, and commas between values."""
+    if not isinstance(value, dict | list):
+        return 0, 0
+    inner = [nodes_of(one) for one in (value.values() if isinstance(value, dict) else value)]
+    return 1 + sum(nodes for nodes, _ in inner), max(0, len(inner) - 1) + sum(commas for _, commas in inner)
+
+
+@given(value=JSON, size=st.integers(1, 7), plain=st.booleans())
+def test_objects_and_lists_are_counted_in_whatever_parts_they_come(value: Any, size: int, plain: bool) -> None:
+    body, nodes = json.dumps(value, ensure_ascii=plain).encode(), Nodes()
+    for start in range(0, len(body), size):
+        nodes.read(body[start : start + size])
+    assert (nodes.count, nodes.commas) == nodes_of(value)
+
+
+def test_a_body_of_many_objects_is_refused_and_less_of_them_counts_as_answers(start: Start) -> None:
+    service = start(limits={"per_minute": 30})
+    code = "".join("[{" for _ in range(MOST_NODES))
+    assert service.ask("/v1/check", {"text": code}).status_code == 200  # In a text they are none.
+    for sources in ([{"text": ""}] * MOST_NODES, [""] * (MOST_VALUES + 1)):
+        response = service.ask("/v1/check", {"text": SAFE, "sources": sources})
+        assert (response.status_code, response.json()["error"]["code"]) == (413, "too_many")
+    tokens = {"model": "m", "input": [7] * (MOST_VALUES + 1)}
+    assert service.ask("/v1/embeddings", tokens).status_code == 404  # It was read; there is no model.
+    for status in (200, 200, 429):
+        sources = [{"text": ""}] * (8 * NODES)
+        assert service.ask("/v1/check", {"text": SAFE, "sources": sources}, "operator").status_code == status
+
+
+@pytest.mark.parametrize(("kind", "given"), [
+    (Check, {"text": [1] * 900}), (Check, {"text": "x", "sources": [1] * 900}),
+    (Check, {"text": "x", "conversation": [1] * 900}),
+    (Check, {"text": "x", "sources": [{"x" * n: 1} for n in range(9)]}),
+    (Completion, {"model": "m", "messages": [1] * 900}), (TextCompletion, {"model": "m", "prompt": [1] * 900}),
+    (Embedding, {"model": "m", "input": [None] * 900}), (Moderation, {"input": [1] * 900}),
+    (messages.Ask, {"model": "m", "max_tokens": 1, "messages": [1] * 900}), (presidio.Asked, {"text": [1] * 900}),
+    (responses.Ask, {"model": "m", "input": [1] * 900}), (Check, {"text": "x", **{f"k{n}": 1 for n in range(900)}}),
+    (Completion, {**{f"k{n}": 1 for n in range(900)}, "model": "m", "messages": [{}]})])
+def test_of_many_mistakes_few_are_written_down(kind: type[BaseModel], given: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        kind.model_validate(given)
+    assert caught.value.error_count() <= 5

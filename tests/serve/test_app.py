@@ -154,6 +154,7 @@ def test_the_console_shows_the_queue_and_the_load(start: Start, tmp_path: Path) 
     for text in (SAFE, SAFE, SAFE, UNDECIDED):
         service.ask("/v1/check", {"text": text, "review": True})
     page = service.client.post("/console/sign-in", data={"key": service.tokens["reviewer"]})
+    assert service.client.get("/console").url.path == "/console/queue"
     assert page.url.path == "/console/queue"
     assert service.events("crash") == []
     assert "medical, conservative" in page.text

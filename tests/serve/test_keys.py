@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +17,7 @@ from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED, Start
 from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Prompts
 from discreet.serve.app import _say_ends
-from discreet.serve.keys import LOCAL, Keyring, add_key, list_keys, rotate_key
+from discreet.serve.keys import LOCAL, Keyring, add_key, list_keys, remove_key, rotate_key
 
 KNOWN = "langchain/rlm-rag-prompt"
 
@@ -214,6 +218,43 @@ def test_an_unknown_field_of_the_file_is_named_with_the_nearest(tmp_path: Path, 
     file.write_text(json.dumps(held))
     with pytest.raises(InputError, match=re.escape(f"keys.json: {said}")):
         list_keys(file)
+
+
+ADDS = """
+import sys
+from pathlib import Path
+from discreet.serve.keys import add_key, remove_key, rotate_key
+
+file, mine = Path(sys.argv[1]), sys.argv[2]
+for number in range(5):
+    add_key(file, "caller", name=f"{mine}-{number}")
+rotate_key(file, f"{mine}-1")
+remove_key(file, f"{mine}-0")
+"""
+
+
+def test_several_processes_that_change_the_file_at_once_lose_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    running = [subprocess.Popen([sys.executable, "-c", ADDS, str(file), str(number)], env=paths) for number in range(4)]
+    assert [one.wait() for one in running] == [0] * 4
+    kept = list_keys(file)
+    assert {one.id for one in kept} == {f"{number}-{n}" for number in range(4) for n in range(1, 5)}
+    assert {one.id for one in kept if one.old_sha256} == {f"{number}-1" for number in range(4)}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_mistake_in_the_name_of_the_file_leaves_nothing(tmp_path: Path) -> None:
+    for change in (remove_key, rotate_key):
+        with pytest.raises(InputError, match="cannot read"):
+            change(tmp_path / "kyes.json", "app")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("guard", ["medical,law", "", "medical law"])
+def test_a_guard_of_a_key_is_a_name(tmp_path: Path, guard: str) -> None:
+    with pytest.raises(UsageError, match="give --guard several times"):
+        add_key(tmp_path / "keys.json", "caller", [guard])
 
 
 @pytest.mark.parametrize("held", ["[]", '{"keys": [1]}', '{"keys": {}, "version": 1', '{"version": 1}', "[" * 9_999])

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.serve.queue.conftest import put
 
 from discreet.core.errors import DiscreetError, InputError
 from discreet.guard import Guard, Policy
 from discreet.serve import presets, run
 from discreet.serve.keys import Caller, Keyring, add_key, list_keys, remove_key
-from discreet.serve.settings import PREFIX, Settings, is_loopback
+from discreet.serve.queue.tickets import Queue
+from discreet.serve.settings import PREFIX, Settings
+from discreet.serve.values import is_loopback
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE = {"guards": {"medical": {"domain": "medical"}}, "no_auth": True}
@@ -46,13 +49,37 @@ def test_what_the_program_says_wins_over_the_environment_and_that_over_the_file(
     ({"keys": "k"}, "keys and no_auth were given together"), ({"hold_s": 3}, "there is no queue"),
     ({"limits": {"texts": 0}}, "limits.texts: "), ({"mode": "permit"}, "mode: "), ({"deadline_s": 0}, "deadline_s: "),
     ({"upstream": {"url": "h", "key": "sk-secret"}}, "upstream.url: "),
-    ({"upstream": {"url": "ftp://h"}}, "upstream.url: URL scheme")])
+    ({"upstream": {"url": "ftp://h"}}, "upstream.url: URL scheme"),
+    ({"upstream": {"url": "http://h/v1/chat/completions"}}, "upstream.url: it ends with /chat/completions, which the"),
+    ({"upstream": {"url": "http://h/v1/messages/", "kind": "anthropic"}}, "upstream.url: it ends with /messages"),
+    ({"upstream": {"url": "http://h/v1?api-version=1"}}, "upstream.url: it has a query or a fragment"),
+    ({"upstream": {"url": "http://localhost:8300/v1"}}, "upstream.url is host 127.0.0.1 and port 8300, this service"),
+    ({"upstream": {"url": "http://[::1]:9/v1"}, "port": 9}, "upstream.url is host 127.0.0.1 and port 9, this service"),
+    ({"upstream": {"url": "http://h/v1", "key": "sk-x\n"}}, "upstream.key: it is empty, or has a space or a line"),
+    ({"upstream": {"url": "http://h/v1", "key": ""}}, "upstream.key: it is empty"),
+    ({"upstream": {"url": "http://h/v1", "key": "sk-é"}}, "upstream.key: it has characters that no header can have"),
+    ({"queue": {"webhook": {"url": "http://h", "secret": "x" * 40 + "\n"}}}, "has a space or a line break")])
 def test_a_mistake_is_one_line_that_shows_no_secret(over: dict[str, Any], said: str) -> None:
     with pytest.raises(DiscreetError, match=r"see docs/serve\.md$") as caught:
         Settings.read(None, **{**ONE, **over})
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert "secret" not in str(caught.value)
+    assert not any(one in str(caught.value) for one in ("sk-", "xxx"))
+
+
+def test_a_model_beside_the_service_is_no_loop() -> None:
+    for url, port in (("http://127.0.0.1:8000/v1", 8300), ("http://model.example:8300/v1", 8300), ("http://[::1]/", 0),
+                      ("https://user:word@h/openai/my-completions", 8300)):
+        assert Settings.read(None, **ONE, upstream={"url": url}, port=port).upstream is not None
+
+
+@pytest.mark.parametrize(("text", "line", "key"), [
+    ("mode: observe\nlimits: {texts: 3}\nno_auth: true\nlimits:\n  body_s: 3\n", 4, "limits"),
+    ("limits:\n  texts: 3\n  'texts': 4\n", 3, "texts")])
+def test_a_name_that_stands_twice_in_a_file_is_refused(tmp_path: Path, text: str, line: int, key: str) -> None:
+    (tmp_path / "serve.yaml").write_text(text)
+    with pytest.raises(InputError, match=rf"serve\.yaml, line {line}: '{key}' stands there a second time; keep one"):
+        Settings.read(tmp_path / "serve.yaml")
 
 
 def test_without_a_guard_it_says_where_to_name_one() -> None:
@@ -136,6 +163,21 @@ def test_what_is_said_at_start() -> None:
     assert "not measured" in presets.rates(guards["own"])
     assert presets.rates(guards["paper"]) != presets.rates(guards["medical"])
     assert json.dumps(presets.presets())
+
+
+def test_a_key_folder_that_is_not_the_databases_is_said_at_start(tmp_path: Path) -> None:
+    def told(folder: str) -> list[str]:
+        return run.check(Settings.read(None, **ONE, queue={
+            "url": f"sqlite:///{tmp_path}/queue.db", "key_folder": tmp_path / folder}))
+
+    assert told("keys") == []
+    queue = Queue(f"sqlite:///{tmp_path}/queue.db", tmp_path / "keys")
+    put(queue)
+    queue.close()
+    assert told("keys") == []
+    [line] = told("kyes")
+    assert "is not the one that the database was begun with" in line
+    assert str(tmp_path / "kyes") in line
 
 
 def test_thresholds_that_reviews_proposed_are_the_guards() -> None:

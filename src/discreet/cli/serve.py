@@ -62,9 +62,9 @@ def serve(
     over |= {name: {"url": url} for name, url in (("upstream", upstream), ("queue", queue)) if url is not None}
     settings = lib.serve_settings.Settings.read(config, **over)
     guards = {name: one.load() for name, one in settings.guards.items()}
-    lib.serve_run.check(settings)
+    warned = lib.serve_run.check(settings)
     with lib.serve_run.listen(settings) as bound:
-        for line in lib.serve_run.described(settings, guards, bound.getsockname()[1]):
+        for line in (*lib.serve_run.described(settings, guards, bound.getsockname()[1]), *warned):
             print(line, flush=True)
         del guards
         lib.serve_run.run(settings, bound)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
@@ -102,18 +103,43 @@ def _atomic(path: Path) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Let one process at a time read `path` and write it anew; others that come wait until the block ends.
+
+    The lock is on a file of its own beside `path`, for `path` itself is replaced; it stays there, since whoever waits
+    for a lock on a removed file holds nothing. Who only reads needs none: what is written is there whole or not at all.
+    Raises UsageError where the folder cannot be written.
+    """
+    from fcntl import LOCK_EX, flock
+
+    path = Path(os.path.realpath(path))
+    try:
+        handle = os.open(path.with_name(f".{path.name[:40]}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {why(error)}; name a file in a folder that can be written") from None
+    try:
+        flock(handle, LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def read_yaml(file: Path | Traversable, expected: str, remedy: str, kind: type[InputError] = InputError, *,
               what: str = "", quick: bool = False) -> Any:
     """What a YAML file of the user's holds; `quick` for a long one, of whose mistakes the line may be the next.
 
     Raises `kind`, in one line that names file and line, where it cannot be read (`what` names it, "the policy ", and it
-    ends with what was `expected`) or is no YAML (it ends with the `remedy`).
+    ends with what was `expected`), is no YAML (it ends with the `remedy`) or has a key twice, of which YAML would drop
+    the first without a word.
     """
     import yaml
 
     try:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if quick else yaml.SafeLoader
-        return yaml.load(file.read_text("utf-8-sig"), Loader=loader)
+        return yaml.load(file.read_text("utf-8-sig"), Loader=_loader(quick))
+    except _TwiceError as error:
+        raise kind(f"{file}, line {error.line}: {error.key[:40]!r} stands there a second time; keep one of them"
+                   ) from None
     except OSError as error:
         raise kind(f"cannot read {what}{file}: {why(error)}; expected {expected}") from None
     except UnicodeDecodeError:
@@ -122,6 +148,30 @@ def read_yaml(file: Path | Traversable, expected: str, remedy: str, kind: type[I
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         raise kind(f"{file}{line}: not YAML; {remedy}") from None
+
+
+class _TwiceError(Exception):
+    """A key of a mapping that was there before, at a line."""
+
+    def __init__(self, key: str, line: int) -> None:
+        super().__init__(key)
+        self.key, self.line = key, line
+
+
+@cache
+def _loader(quick: bool) -> Any:
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader) if quick else yaml.SafeLoader):  # type: ignore[misc]
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: set[tuple[str, str]] = set()
+            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+                if (key.tag, key.value) in seen:
+                    raise _TwiceError(key.value, key.start_mark.line + 1)
+                seen.add((key.tag, key.value))
+            return super().construct_mapping(node, deep)
+
+    return Loader
 
 
 def why(error: OSError) -> str:

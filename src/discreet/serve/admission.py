@@ -18,12 +18,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from discreet.core.errors import InputError
 from discreet.serve.keys import CALLER, LOCAL, Caller, Keyring
 from discreet.serve.limits import Rate, RefusedError, busy, refuse
-from discreet.serve.settings import Limits, is_loopback
+from discreet.serve.settings import Limits
+from discreet.serve.values import is_loopback
 
 OPEN = ("/health/", "/console", "/openapi.json")
 """Beginnings of paths without a key; `/` is another."""
 UNCOUNTED = "/metrics"
 """A path with a key that is served however much is open."""
+MOST_NODES, MOST_VALUES = 10_000, 30_000
+"""Objects and lists in a body, and commas between values: 2 MB of small ones would take a process seconds, in which it
+serves nobody."""
+NODES = 250
+"""So many of both count as one answer more in the rate of a key."""
+NUMBERS = "/embeddings"
+MANY_NUMBERS = 20
+"""The end of a path whose requests may be lists of tokens, so many of which count as one value."""
 SIGN_IN = "/console/sign-in"
 SIGN_IN_BYTES, SIGN_IN_S = 16_000, 5.0
 """What somebody without a key or a session may send, and in how many seconds."""
@@ -76,10 +85,13 @@ class Admission:
             if counted:
                 self._count(scope[CALLER].id, scope["method"])
         except RefusedError as refused:
-            await refuse(refused, send)
+            await refuse(refused, scope["path"], send)
             return
+        body = _Body(receive, most, seconds, numbers=scope["path"].endswith(NUMBERS))
+        if counted:
+            body.whole = lambda nodes: self._rate.add(scope[CALLER].id, nodes // NODES)
         try:
-            await self._serve(scope, _Body(receive, most, seconds), send)
+            await self._serve(scope, body, send)
         finally:
             if counted:
                 self._slots.give(scope[CALLER].id)
@@ -91,7 +103,7 @@ class Admission:
             # Frameworks turn what `receive` raises into errors of their own, so the refusal is put in their place.
             nonlocal started
             if body.refused is not None and not started:
-                await refuse(body.refused, send)
+                await refuse(body.refused, scope["path"], send)
             elif body.refused is None:
                 await send(message)
             started = True
@@ -102,6 +114,9 @@ class Admission:
         hosts = _values(scope, b"host")
         if self._keyring is None and not (len(hosts) == 1 and _names_loopback(hosts[0])):
             raise RefusedError(400, "host", "without keys the service answers to 127.0.0.1 and localhost only")
+        if any(one.strip().lower() not in ("", "identity") for one in _values(scope, b"content-encoding")):
+            raise RefusedError(400, "content_encoding", "the body is compressed; expected it plain, without "
+                               "Content-Encoding")
         declared = _values(scope, b"content-length")
         if declared and not (declared[0].isascii() and declared[0].isdigit()):
             raise RefusedError(400, "content_length", "Content-Length is no number; expected the bytes of the body")
@@ -120,7 +135,8 @@ class Admission:
                                {"Retry-After": "5"}) from None
         if caller is None:
             given = "no" if token is None else "an unknown or ended"
-            raise RefusedError(401, "unauthorised", f"{given} key was given; expected Authorization: Bearer <key>",
+            raise RefusedError(401, "unauthorised", f"{given} key was given; expected Authorization: Bearer <key> or "
+                               "x-api-key: <key>",
                                {"WWW-Authenticate": "Bearer"})
         return caller
 
@@ -136,12 +152,14 @@ class Admission:
 
 
 class _Body:
-    """`receive` that raises RefusedError when the body outgrows the limit or is late, and remembers it."""
+    """`receive` that raises RefusedError when the body outgrows a limit or is late, and remembers it. `whole` is called
+    with the number of its objects, lists and commas once it has come."""
 
-    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
-        self._receive, self._left, self._most = receive, most, most
-        self._until, self._whole = time.monotonic() + seconds, False
+    def __init__(self, receive: Receive, most: int, seconds: float, *, numbers: bool) -> None:
+        self._receive, self._left, self._most, self._numbers = receive, most, most, numbers
+        self._until, self._whole, self._nodes = time.monotonic() + seconds, False, Nodes()
         self.refused: RefusedError | None = None
+        self.whole: Callable[[int], None] = lambda nodes: None
 
     async def __call__(self) -> Message:
         try:
@@ -151,12 +169,44 @@ class _Body:
             self.refused = RefusedError(408, "late", "the body did not come within the time; expected as many bytes as "
                                         "Content-Length says")
             raise self.refused from None
+        if self._whole:
+            return message
         self._whole = not message.get("more_body", False)
         self._left -= len(message.get("body", b""))
         if self._left < 0:
             self.refused = _too_large(self._most)
             raise self.refused
+        if b"\0" in message.get("body", b""):  # No JSON in UTF-8 has one; in UTF-16 quotes are not where they seem.
+            self.refused = RefusedError(400, "refused", "the body could not be read; expected JSON in UTF-8")
+            raise self.refused
+        self._nodes.read(message.get("body", b""))
+        nodes, values = self._nodes.count, self._nodes.commas // (MANY_NUMBERS if self._numbers else 1)
+        if nodes > MOST_NODES or values > MOST_VALUES:
+            self.refused = RefusedError(413, "too_many", f"the body has over {MOST_NODES:,} objects and lists, or over "
+                                        f"{MOST_VALUES:,} values; send less in one request")
+            raise self.refused
+        if self._whole:
+            self.whole(nodes + values)
         return message
+
+
+class Nodes:
+    """Counts the objects and lists of JSON that comes in parts, every bracket that opens outside of a string, and the
+    commas between values."""
+
+    def __init__(self) -> None:
+        self.count, self.commas, self._inside, self._rest = 0, 0, False, b""
+
+    def read(self, part: bytes) -> None:
+        """Count those of the next part."""
+        part, self._rest = self._rest + part, b""
+        if (len(part) - len(part.rstrip(b"\\"))) % 2:  # An escape, of which the end comes with the next part.
+            part, self._rest = part[:-1], part[-1:]
+        pieces = part.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        outside = b"".join(pieces[int(self._inside)::2])
+        self.count += outside.count(b"{") + outside.count(b"[")
+        self.commas += outside.count(b",")
+        self._inside ^= len(pieces) % 2 == 0
 
 
 def _is_open(path: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -35,7 +35,7 @@ from discreet.serve.gate import Gate
 from discreet.serve.health import add_health
 from discreet.serve.keys import CALLER, Keyring
 from discreet.serve.limits import STATUSES, Error, RefusedError, refuse
-from discreet.serve.names import unknown_field
+from discreet.serve.names import absent, unknown_field
 from discreet.serve.reviewing import Reviewing
 from discreet.serve.settings import Settings
 from discreet.serve.shadow import counted
@@ -98,9 +98,10 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
             announcer.close()
         log.add("stop")
 
+    # A redirect to the path without its last slash would name the scheme that this process sees: behind TLS, http.
     # FastAPI's own spans and log records quote paths, queries and errors, which may hold what a client wrote.
     app = FastAPI(title="discreet", version=__version__, lifespan=life, docs_url=None, redoc_url=None,
-                  generate_unique_id_function=lambda route: route.name,
+                  redirect_slashes=False, generate_unique_id_function=lambda route: route.name,
                   telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
                   responses={status: {"model": Error, "description": STATUSES[status]}
                              for status in (400, 405, 408, 413, 429, 500)})
@@ -132,6 +133,7 @@ def create_app(settings: Settings, *, workers: Workers | None = None, telemetry:
             from discreet.serve.console.oidc import Provider
 
             provider = Provider(settings.oidc, gate.queue.audit_key)
+        app.add_route("/console", _to_console)
         app.mount("/console", Console(gate.queue, keyring, workers.judge, provider=provider, load=lambda: _load(gate),
                                       observed=lambda: counted(gate.telemetry.metrics),
                                       note=telemetry.event).app())
@@ -240,7 +242,8 @@ class Catch:
         except Exception as error:
             self.telemetry.event("crash", crash(error))
             if not status:
-                await refuse(RefusedError(500, "internal", "a mistake in discreet; nothing was passed"), answer)
+                await refuse(RefusedError(500, "internal", "a mistake in discreet; nothing was passed"), scope["path"],
+                             answer)
         finally:
             route = scope.get("route")
             metrics = self.telemetry.metrics
@@ -251,11 +254,17 @@ class Catch:
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RefusedError)
-    return JSONResponse(error.body(), error.status, error.headers)
+    return _answer(request, error)
+
+
+def _answer(request: Request, error: RefusedError) -> JSONResponse:
+    """A refusal in the protocol of its door."""
+    status, body = error.answer(request.scope["path"])
+    return JSONResponse(body, status, error.headers)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
-    """422 with the names of fields, and nothing of what stood in them."""
+    """422, 400 for clients of Anthropic, with the names of fields, and nothing of what stood in them."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     # A misspelt field is missing under its right name too: the wrong one says more.
@@ -266,11 +275,19 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
         said = unknown_field(request.scope["route"].body_field.field_info.annotation, unknown["loc"][1:])
     else:
         said = f"{'.'.join(str(part)[:40] for part in first['loc'])}: {first['type'].replace('_', ' ')}"
-    return JSONResponse(RefusedError(422, "invalid", f"{said}; see /openapi.json").body(), 422)
+    return _answer(request, RefusedError(422, "invalid", f"{said}; see /openapi.json"))
+
+
+async def _to_console(request: Request) -> RedirectResponse:
+    return RedirectResponse("/console/")
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     """What the framework refuses, in our form."""
     assert isinstance(error, HTTPException)
     said = STATUSES.get(error.status_code, "The request was refused.")
-    return JSONResponse(RefusedError(error.status_code, "refused", said).body(), error.status_code, error.headers)
+    if error.status_code == 400:  # FastAPI's word for a body that it could not parse, but for JSON with a mistake.
+        said = "the body could not be read; expected JSON in UTF-8, nested no deeper than this protocol is"
+    elif error.status_code == 404:
+        said = absent(request.scope["path"], request.app.openapi()["paths"])
+    return _answer(request, RefusedError(error.status_code, "refused", said, error.headers))

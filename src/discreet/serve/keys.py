@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from discreet.core.errors import InputError, UsageError, meant
-from discreet.core.files import why, write_atomic
+from discreet.core.files import changing, why, write_atomic
 from discreet.core.records import USER_MESSAGES, Prompts, UserMessages
 from discreet.guard.text import templates as known_templates
 
@@ -160,14 +160,14 @@ def add_key(file: Path, role: Role, guards: Sequence[str] = (), name: str | None
 
     UsageError for a name that is taken, a template that is none, and settings of requests for a role without them.
     """
-    keys = list_keys(file) if file.exists() else ()
     name = name or secrets.token_hex(4)
-    if not all(c.isalnum() or c in "-_." for c in name) or len(name) > 64:
+    if not is_name(name) or len(name) > 64:
         raise UsageError(f"the key's name is {name[:40]!r}; expected up to 64 letters, digits, '-', '_' and '.'")
     if name in RESERVED:
         raise UsageError(f"the key's name is {name!r}, which is ours in logs and the audit; choose another name")
-    if any(key.id == name for key in keys):
-        raise UsageError(f"{file} has a key {name!r} already; choose another name, or remove that one first")
+    if odd := [one for one in guards if one != EVERY and not is_name(one)]:
+        raise UsageError(f"a guard of the key is {odd[0][:40]!r}; expected letters, digits, '-', '_' and '.', or '*'; "
+                         "give --guard several times for several")
     if role == "reviewer" and (prompts != AUTO or declares):
         raise UsageError("user messages, templates and declarations were given for a reviewer, who sends no requests; "
                          "expected them with the role caller or operator")
@@ -175,7 +175,11 @@ def add_key(file: Path, role: Role, guards: Sequence[str] = (), name: str | None
     token, digest = _token()
     key = Key(name, role, tuple(guards), digest, secrets.token_hex(8), int(time.time()), _in_days(days),
               user_messages=prompts.user_messages, templates=prompts.templates, declares=declares)
-    _write(file, (*keys, key))
+    with changing(file):
+        keys = list_keys(file) if file.exists() else ()
+        if any(one.id == name for one in keys):
+            raise UsageError(f"{file} has a key {name!r} already; choose another name, or remove that one first")
+        _write(file, (*keys, key))
     return key, token
 
 
@@ -185,22 +189,29 @@ def rotate_key(file: Path, name: str, *, keep_hours: float = 24, days: float | N
     The former token is good for `keep_hours` more. With `days` the key ends in so many, else when it was to end.
     UsageError for no such key, or one that has ended where `days` are not given.
     """
-    keys = list_keys(file)
-    old = next((key for key in keys if key.id == name), None)
-    if old is None:
-        raise _no_key(file, name, keys)
     if not 0 <= keep_hours <= 24 * MOST_DAYS:
         raise UsageError(f"the former token was to work for {keep_hours:g} hours; expected 0 to {24 * MOST_DAYS:,}")
-    now = time.time()
-    if days is None and old.expires is not None and old.expires <= now:
-        raise UsageError(f"the key {name!r} has ended; say for how many days the new token is, or remove it and make "
-                         "another one")
-    token, digest = _token()
-    key = replace(old, sha256=digest, created=int(now), expires=old.expires if days is None else _in_days(days),
-                  old_sha256=old.sha256 if keep_hours and old.hashes(now) else None,
-                  old_until=int(now + keep_hours * 3600))
-    _write(file, tuple(key if one is old else one for one in keys))
+    list_keys(file)
+    with changing(file):
+        keys = list_keys(file)
+        old = next((key for key in keys if key.id == name), None)
+        if old is None:
+            raise _no_key(file, name, keys)
+        now = time.time()
+        if days is None and old.expires is not None and old.expires <= now:
+            raise UsageError(f"the key {name!r} has ended; say for how many days the new token is, or remove it and "
+                             "make another one")
+        token, digest = _token()
+        key = replace(old, sha256=digest, created=int(now), expires=old.expires if days is None else _in_days(days),
+                      old_sha256=old.sha256 if keep_hours and old.hashes(now) else None,
+                      old_until=int(now + keep_hours * 3600))
+        _write(file, tuple(key if one is old else one for one in keys))
     return key, token
+
+
+def is_name(given: str) -> bool:
+    """Whether something can be the name of a key or a guard."""
+    return bool(given) and all(c.isalnum() or c in "-_." for c in given)
 
 
 def _token() -> tuple[str, str]:
@@ -248,16 +259,17 @@ def template_of(given: str) -> str:
 
 def remove_key(file: Path, name: str) -> None:
     """Remove a key from `file`. UsageError where it is not there."""
-    keys = list_keys(file)
-    kept = tuple(key for key in keys if key.id != name)
-    if len(kept) == len(keys):
-        raise _no_key(file, name, keys)
-    _write(file, kept)
+    list_keys(file)  # A file that is not there is no reason to leave a lock where it would be.
+    with changing(file):
+        keys = list_keys(file)
+        kept = tuple(key for key in keys if key.id != name)
+        if len(kept) == len(keys):
+            raise _no_key(file, name, keys)
+        _write(file, kept)
 
 
 def _write(file: Path, keys: tuple[Key, ...]) -> None:
-    fresh = not file.exists()
-    if fresh:
+    if not file.exists():
         try:
             file.touch(mode=0o600)
         except OSError as error:

@@ -6,12 +6,38 @@ import json
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 from starlette.types import Send
 
 from discreet.core.errors import DiscreetError
+
+T = TypeVar("T")
+Many = Annotated[list[T], Field(fail_fast=True)]
+"""A list in a request, of which the first mistake is enough: to write down a million takes half a minute."""
+MOST_FIELDS = 200
+"""Fields of a request, those included that go to the model unseen."""
+MESSAGES = "/v1/messages"
+"""What is in the path of a door for clients of Anthropic, also where their base address has a `/v1` too many."""
+KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
+         429: "rate_limit_error", 504: "timeout_error"}
+"""Anthropic's types of errors by status."""
+
+
+class Fields(BaseModel):
+    """A request, or an object in one: unknown fields are refused, and a hundred thousand of them at once, for each is
+    written down as a mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > MOST_FIELDS:
+            raise PydanticCustomError("too_many_fields", "too many fields")
+        return given
 
 
 class RefusedError(DiscreetError):
@@ -26,6 +52,17 @@ class RefusedError(DiscreetError):
         kind = "invalid_request_error" if self.status < 500 else "server_error"
         return {"error": {"message": str(self), "type": kind, "code": self.code, "param": None}}
 
+    def anthropic(self) -> dict[str, Any]:
+        """The answer, in the shape that clients of Anthropic read; `code` is ours."""
+        kind = KINDS.get(self.status, "invalid_request_error" if self.status < 500 else "api_error")
+        return {"type": "error", "error": {"type": kind, "message": str(self), "code": self.code}}
+
+    def answer(self, path: str) -> tuple[int, dict[str, Any]]:
+        """Status and body in the protocol of the door at a path, whoever refuses: Anthropic has no 422."""
+        if MESSAGES not in path:
+            return self.status, self.body()
+        return 400 if self.status == 422 else self.status, self.anthropic()
+
 
 class ErrorDetail(BaseModel):
     """One error: for people, and its code for machines."""
@@ -37,9 +74,24 @@ class ErrorDetail(BaseModel):
 
 
 class Error(BaseModel):
-    """The body of every refusal."""
+    """The body of every refusal, but at the doors for clients of Anthropic."""
 
     error: ErrorDetail
+
+
+class MessagesErrorDetail(BaseModel):
+    """One error as Anthropic's clients read it; `code` is ours."""
+
+    type: str
+    message: str
+    code: str
+
+
+class MessagesError(BaseModel):
+    """The body of every refusal at the doors for clients of Anthropic."""
+
+    type: Literal["error"]
+    error: MessagesErrorDetail
 
 
 STATUSES = {
@@ -54,10 +106,22 @@ STATUSES = {
 }
 
 
+ALWAYS = (400, 401, 403, 408, 413, 422, 429, 500, 503)
+"""What every door may answer."""
+
+
 def answers_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """`responses=` of a route: what every door may answer, and further statuses."""
-    return {status: {"model": Error, "description": STATUSES[status]}
-            for status in sorted({400, 401, 403, 408, 413, 422, 429, 500, 503, *statuses})}
+    return {status: {"model": Error, "description": STATUSES[status]} for status in sorted({*ALWAYS, *statuses})}
+
+
+def messages_answers_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The same of a door for clients of Anthropic; with a default, or FastAPI would document the 422 that it lacks."""
+    found: dict[int | str, dict[str, Any]] = {
+        status: {"model": MessagesError, "description": STATUSES[status]}
+        for status in sorted({405, *ALWAYS, *statuses} - {422})}
+    found[400]["description"] = f"{STATUSES[400]} {STATUSES[422]}"
+    return found | {"default": {"model": MessagesError, "description": "The request was refused."}}
 
 
 class Rate:
@@ -91,11 +155,12 @@ def busy(said: str, retry_s: int = 1) -> RefusedError:
     return RefusedError(429, "busy", f"{said}; come again in {retry_s} s", {"Retry-After": str(retry_s)})
 
 
-async def refuse(refused: RefusedError, send: Send) -> None:
-    """Send a refusal without an application."""
-    body = json.dumps(refused.body()).encode()
+async def refuse(refused: RefusedError, path: str, send: Send) -> None:
+    """Send a refusal without an application, in the protocol of the door at the path."""
+    status, said = refused.answer(path)
+    body = json.dumps(said).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()),
                (b"connection", b"close"),
                *((name.lower().encode(), value.encode()) for name, value in refused.headers.items())]
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -15,6 +15,13 @@ from discreet.core.errors import UsageError, meant
 OURS = "DISCREET_"
 SURE = 0.9
 """How alike the name of a variable without our prefix must be to that of a setting."""
+NEAR = 0.75
+"""How alike a path must be to be a misspelt one."""
+NEEDS = {("/v1/messages", "/v1/messages/count_tokens", "/v1/models"): "a model behind the service (upstream)",
+         ("/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/embeddings"):
+             "a model behind the service that speaks OpenAI's protocol (upstream, with kind: openai)"}
+"""Paths that not every service has, and what they need."""
+_BELOW_GUARD = re.compile("^/guards/[^/]*(?=/)")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 _LINK = re.compile(r"(.*_)?(SERVICE_HOST|SERVICE_PORT|PORT)(_.*)?")
 """What Kubernetes sets in every container for a Service: one called discreet begins as our variables do."""
@@ -33,6 +40,20 @@ def unknown_field(kind: Any, path: Sequence[str | int]) -> str:
     if not _NAME.fullmatch(name):
         return f"an unknown field; expected some of {', '.join(known)}"
     return f"unknown field {name!r}; {meant(name, known)}"
+
+
+def absent(path: str, known: Iterable[str]) -> str:
+    """What to say of a path that there is not: what it takes to have it, or the nearest that there is. Of the path
+    itself, which may be a text, nothing."""
+    given, known = _BELOW_GUARD.sub("", path[:200]), list(known)
+    if path.startswith("/console"):
+        return "there is no console here: it comes with a review queue (queue in the settings)"
+    for name, what in ((one, what) for names, what in NEEDS.items() for one in names):
+        if given.rstrip("/") == name and name not in known:
+            return f"{name} needs {what}"
+    near = get_close_matches(given, [one for one in known if "{" not in one], n=1, cutoff=NEAR)
+    return f"there is nothing of that name; did you mean {near[0]}?" if near else (
+        "there is nothing of that name; /openapi.json lists what there is")
 
 
 def check_environment(kind: type[BaseModel], prefix: str, environment: Mapping[str, str]) -> None:

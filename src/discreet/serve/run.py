@@ -7,7 +7,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from multiprocessing.process import BaseProcess
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ from discreet.core.numbers import counted
 from discreet.guard import Guard
 from discreet.serve.app import create_app
 from discreet.serve.connections import Patient, make_room
+from discreet.serve.keys import EVERY, Key
 from discreet.serve.presets import rates
 from discreet.serve.settings import Settings
 from discreet.serve.telemetry import SHARED, Log, quiet_libraries
@@ -31,6 +33,7 @@ def listening_app(settings: Settings) -> FastAPI:
     """The application of one process, with what libraries log through ours."""
     make_room()
     if (parent := multiprocessing.parent_process()) is not None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # The parent begins its processes anew for it, one by one.
         threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
     app = create_app(settings)
     quiet_libraries(app.state.gate.telemetry.log)
@@ -58,19 +61,42 @@ def listen(settings: Settings) -> socket.socket:
     return named
 
 
-def check(settings: Settings) -> None:
-    """Read and open what a process reads and opens when it starts: keys, log, database, secrets.
+def check(settings: Settings) -> list[str]:
+    """Read and open what a process reads and opens when it starts: keys, log, database, secrets. Lines that an operator
+    should read, although the service can start.
 
     Raises DiscreetError for what cannot be, before anything is said or served; a process of several that ended for it
-    would be started again and again.
+    would be started again and again. So a key of a guard that is not served is looked for here only: one that is made
+    while the service runs ends no process, and its requests say what is wrong.
     """
-    queue = create_app(settings).state.gate.queue
-    if queue is not None:
+    state, said = create_app(settings).state, []
+    if (queue := state.gate.queue) is not None:
+        if not queue.has_own_keys:
+            said.append(f"queue: the key folder {queue.vault.folder} is not the one that the database was begun with: "
+                        "tickets from before cannot be read and end, and the audit cannot be checked; if that was not "
+                        "meant, stop, and name that folder as key_folder")
         queue.close()
+    if state.keyring is not None:
+        _check_guards(settings, state.keyring.keys())
+    return said
+
+
+def _check_guards(settings: Settings, keys: Sequence[Key]) -> None:
+    """UsageError for a key, not ended, with a guard that is not served: nobody would learn of the mistake but its
+    callers."""
+    now = time.time()
+    wrong = [(key.id, guard) for key in keys if key.hashes(now) for guard in key.guards
+             if guard != EVERY and guard not in settings.guards]
+    if wrong:
+        (name, guard), more = wrong[0], f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise UsageError(f"{settings.keys}: the key {name!r} is for the guard {guard[:40]!r}, which is not served; "
+                         f"served are {', '.join(settings.guards)}{more}; remove the key and add it with one of these, "
+                         "or serve the guard")
 
 
 def run(settings: Settings, bound: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT; requests that are open then have `drain_s` to end.
+    """Serve until SIGTERM, SIGINT or SIGHUP; requests that are open then have `drain_s` to end. Several processes are
+    begun anew for SIGHUP.
 
     Raises DiscreetError where the service ended because it could not start.
     """
@@ -81,6 +107,8 @@ def run(settings: Settings, bound: socket.socket) -> None:
         workers=settings.processes)
     if settings.processes == 1:
         server = uvicorn.Server(config)
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # It would cut off what is open; nohup ignores it.
+            signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
         server.run([bound])
         if not server.started:
             raise DiscreetError("the service did not start; its log says why")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -10,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, IPvAnyNetwork, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, IPvAnyNetwork, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from discreet.core.errors import InputError, UsageError, meant
@@ -18,6 +17,7 @@ from discreet.core.files import read_yaml
 from discreet.core.records import Action
 from discreet.guard import Guard, Policy
 from discreet.serve.names import beside, check_environment
+from discreet.serve.values import BaseUrl, HeaderSecret, Secret, is_loopback, is_served_here
 
 PREFIX = "DISCREET_SERVE_"
 _FILE: ContextVar[Mapping[str, Any]] = ContextVar("file", default=MappingProxyType({}))
@@ -105,10 +105,10 @@ class Upstream(_Part):
     """The model behind the proxy: an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1, or Anthropic's,
     https://api.anthropic.com/v1."""
 
-    url: HttpUrl
+    url: BaseUrl
     kind: Literal["openai", "anthropic"] = Field("openai", description="Whose protocol it speaks. Anthropic's serves "
                                                                        "/v1/messages and no other completions.")
-    key: SecretStr | None = Field(None, description="Sent upstream; a caller's own key never is.")
+    key: HeaderSecret | None = Field(None, description="Sent upstream; a caller's own key never is.")
     timeout_s: float = Field(300, gt=0)
     response_bytes: int = Field(16_000_000, ge=1_000, description="Bytes of one answer; a longer one is an error.")
     retries: int = Field(0, ge=0, le=5, description="How often a blocked answer is asked for again.")
@@ -143,7 +143,7 @@ class Webhook(_Part):
     """Where decided tickets are announced, and the secret that signs the announcement."""
 
     url: HttpUrl
-    secret: SecretStr
+    secret: Secret
 
 
 class Oidc(_Part):
@@ -152,7 +152,7 @@ class Oidc(_Part):
 
     issuer: HttpUrl
     client_id: str = Field(min_length=1)
-    client_secret: SecretStr
+    client_secret: Secret
     public_url: HttpUrl = Field(description="Where browsers reach the service; the provider sends them to "
                                             "/console/oidc/done below it.")
     scope: str = Field("openid profile", description="With openid; and what the claim needs.")
@@ -242,6 +242,9 @@ class Settings(BaseSettings):
         for guard in () if self.oidc is None else self.oidc.guards():
             if guard != "*" and guard not in self.guards:
                 raise ValueError(f"oidc: {guard[:40]!r} is no guard; expected '*' or one of {', '.join(self.guards)}")
+        if self.upstream is not None and is_served_here(self.upstream.url, self.host, self.port):
+            raise ValueError(f"upstream.url is host {self.host} and port {self.port}, this service itself; expected "
+                             "the address of the model, or another port")
         if self.hold_s and self.queue is None:
             raise ValueError("hold_s waits for reviewers, but there is no queue; expected queue with it")
         return self
@@ -286,14 +289,6 @@ class Settings(BaseSettings):
             raise UsageError(f"the environment: {str(error).splitlines()[0]}; expected JSON in it") from None
         finally:
             _FILE.reset(before)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a service on `host` is reached from this machine only."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _read_yaml(file: Path) -> Mapping[str, Any]:

@@ -97,7 +97,7 @@ def load_guards(guards: Mapping[str, GuardSettings]) -> dict[str, Guard]:
 
 def _work(pipe: Connection, guards: Mapping[str, GuardSettings]) -> None:
     """What a worker does. Nothing that it is sent is ever printed."""
-    for one in (signal.SIGINT, signal.SIGTERM):
+    for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, signal.SIG_IGN)  # The service drains first, and closes the pipe.
     try:
         loaded = load_guards(guards)

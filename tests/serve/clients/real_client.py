@@ -12,5 +12,6 @@ for line in sys.stdin:
         said = heard(**json.loads(line))
     except Exception as error:
         said = {"error": str(error), "code": getattr(error, "code", None),
-                "status": getattr(error, "status_code", None), "text": "", "end": "error"}
+                "status": getattr(error, "status_code", None), "kind": type(error).__name__, "text": "",
+                "end": "error"}
     print(json.dumps(said), flush=True)

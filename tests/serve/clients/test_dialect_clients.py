@@ -46,6 +46,38 @@ def vercel() -> Command:
     return ["node", HERE / "real_vercel.mjs"], {"CLIENT_PACKAGES": str(folder), "NODE_NO_WARNINGS": "1"}
 
 
+def asks(command: Command, proxy: Proxy, rows: list[tuple[str, str, Any, bool]]) -> list[dict[str, Any]]:
+    """What a client hears that asks a door, under a key, a question, streamed or not."""
+    asked = "".join(json.dumps({"url": proxy.served.url, "key": key, "door": door, "question": question,
+                                "stream": stream}) + "\n" for door, key, question, stream in rows)
+    ended = subprocess.run(command[0], env={**CLEAN, **command[1]}, text=True, input=asked, stdout=subprocess.PIPE,
+                           check=True)
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+REFUSED: dict[str, tuple[str, Any, int, str, str]] = {
+    "key": ("dsk_none", "safe", 401, "unauthorised", "AuthenticationError"),
+    "role": ("reviewer", "safe", 403, "forbidden", "PermissionDeniedError"),
+    "type": ("caller", 7, 422, "invalid", "UnprocessableEntityError"),
+    "size": ("caller", "x" * 2001, 413, "too_long", "APIStatusError"),
+    "model": ("caller", "cut", 502, "upstream_malformed", "InternalServerError")}
+"""Of a mistake: whose key, the question, and the status, code and class of the error that OpenAI's client raises."""
+ANTHROPIC = {"type": (400, "BadRequestError"), "size": (413, "ContentTooLargeError")}
+"""Where Anthropic's client raises another one."""
+
+
+def test_refusals_are_the_errors_of_the_clients(proxy: Proxy) -> None:
+    cases = [(door, what) for door in ENDS for what in REFUSED if (door, what) != ("completions", "model")]
+    rows = [(door, proxy.tokens.get(REFUSED[what][0], REFUSED[what][0]), REFUSED[what][1], False)
+            for door, what in cases]
+    for (door, what), heard in zip(cases, asks(dialects(), proxy, rows), strict=True):
+        _, _, status, code, kind = REFUSED[what]
+        if door == "messages":
+            status, kind = ANTHROPIC.get(what, (status, kind))
+        assert (heard["status"], heard["kind"]) == (status, kind), (door, what, heard)
+        assert code in heard["error"] if door == "messages" else heard["code"] == code, (door, what, heard)
+
+
 @pytest.mark.parametrize(("client", "ends"), [(dialects, ENDS), (langchain, ENDS), (llamaindex, ENDS),
                                               (vercel, UNIFIED)])
 def test_unchanged_clients(proxy: Proxy, client: Callable[[], Command], ends: dict[str, tuple[str, str]]) -> None:
@@ -54,12 +86,9 @@ def test_unchanged_clients(proxy: Proxy, client: Callable[[], Command], ends: di
             for stream in (False, True)]
     rows += [("responses", "cut", True), ("messages", "cut", True)]
     rows += [("embeddings", "person", False)] if client is dialects else []
-    asked = "".join(json.dumps({"url": proxy.served.url, "key": proxy.tokens["caller"], "door": door,
-                                "question": question, "stream": stream}) + "\n" for door, question, stream in rows)
-    command, more = client()
-    ended = subprocess.run(command, env={**CLEAN, **more}, text=True, input=asked, stdout=subprocess.PIPE, check=True)
-    for (door, question, _), line in zip(rows, ended.stdout.splitlines(), strict=True):
-        heard: dict[str, Any] = json.loads(line)
+    key = proxy.tokens["caller"]
+    all_heard = asks(client(), proxy, [(door, key, question, stream) for door, question, stream in rows])
+    for (door, question, _), heard in zip(rows, all_heard, strict=True):
         if door == "embeddings":
             assert heard["text"] == [0.5, 1.0]
         elif question == "cut":
@@ -69,5 +98,5 @@ def test_unchanged_clients(proxy: Proxy, client: Callable[[], Command], ends: di
             assert heard["end"] == ends[door][question != "safe"] or (client is llamaindex and heard["end"] is None)
             said = {"safe": SAFE, "person": "withheld", "undecided": "waits for review"}[question]
             assert (heard["text"] == said) if question == "safe" else said in heard["text"]
-        assert not any(word in line for word in ("litigator", "Omaha", UNDECIDED))
+        assert not any(word in json.dumps(heard) for word in ("litigator", "Omaha", UNDECIDED))
     assert not any(text in proxy.served.log.read_text() for text in (LITIGATOR, SAFE, UNDECIDED))

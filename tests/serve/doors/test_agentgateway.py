@@ -38,3 +38,20 @@ def test_what_cannot_be_judged_is_a_failure_of_the_webhook(start: Start) -> None
     assert service.ask("/response", answered(deep)).status_code == 422
     assert service.ask("/response", {"body": {}}).status_code == 422
     assert service.ask("/response", answered(SAFE), "nobody").status_code == 401
+
+
+def test_a_field_that_is_not_known_is_no_failure_of_the_webhook_and_is_named(start: Start) -> None:
+    service = start()
+    body = answered(SAFE)
+    assert "x-discreet-unread" not in service.ask("/response", body).headers
+    body["body"] |= {"sources": ["x"], LITIGATOR: 1}
+    response = service.ask("/response", body | {"bdoy": {}})
+    assert (response.status_code, response.json()) == (200, {"action": {}})
+    assert response.headers["x-discreet-unread"] == "bdoy, body.sources, other"
+    assert service.ask("/response", body, "nobody").status_code == 401
+
+
+def test_text_beside_the_message_of_a_choice_is_judged(start: Start) -> None:
+    body: dict[str, Any] = {"body": {"choices": [{"message": {"role": "assistant", "content": SAFE}, "index": 0,
+                                                  "reasoning": LITIGATOR}]}}
+    assert start().ask("/response", body).json()["action"]["reason"] == "privacy/contextual"

@@ -62,7 +62,8 @@ def test_what_users_say_of_themselves_is_no_leak(start: Start) -> None:
 def test_quotes_of_passages(start: Start, tmp_path: Path) -> None:
     said = "The boiler in the east wing was drained, flushed and refilled with softened water in spring."
     text = files("discreet.guard.domains").joinpath("medical", "policy.yaml").read_text(encoding="utf-8")
-    (tmp_path / "p.yaml").write_text(f"{text}quotes: {{action: flag}}\n", encoding="utf-8")
+    assert "\nquotes: {action: evidence, " in text
+    (tmp_path / "p.yaml").write_text(text.replace("quotes: {action: evidence, ", "quotes: {action: flag, "), "utf-8")
     service = start(guards={"medical": {"domain": "medical", "policy": str(tmp_path / "p.yaml")}})
     for sources, code in (([said], "privacy/verbatim"), ([{"text": said}], "privacy/verbatim"), ([], "ok"),
                           ([{"text": said, "public": True}], "ok")):

@@ -202,10 +202,10 @@ def test_arguments_that_are_no_object_have_no_block(proxy: Proxy) -> None:  # no
     ("/v1/responses", {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, 422),
     ("/v1/responses", {"input": [{"type": "function_call_output", "output": "x"}]}, 422),
     ("/v1/responses", {"tools": [{"type": "web_search"}]}, 422), ("/v1/responses", {"input": []}, 422),
-    ("/v1/messages", {"mcp_servers": []}, 422),
-    ("/v1/messages", {"tools": [{"type": "bash_20250124", "name": "b"}]}, 422),
-    ("/v1/messages", {"messages": [{"role": "system", "content": "x"}]}, 422),
-    ("/v1/messages", {"messages": [{"role": "user", "content": [{"type": "container_upload"}]}]}, 422),
+    ("/v1/messages", {"mcp_servers": []}, 400),
+    ("/v1/messages", {"tools": [{"type": "bash_20250124", "name": "b"}]}, 400),
+    ("/v1/messages", {"messages": [{"role": "system", "content": "x"}]}, 400),
+    ("/v1/messages", {"messages": [{"role": "user", "content": [{"type": "container_upload"}]}]}, 400),
     ("/v1/completions", {"prompt": [1, 2]}, 422)])
 def test_what_the_model_cannot_be_asked_is_refused(proxy: Proxy, path: str, more: dict[str, Any],  # noqa: F811
                                                    status: int) -> None:
@@ -223,7 +223,7 @@ PASSAGES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("passage", PASSAGES)
 @pytest.mark.parametrize(("citations", "status"), [
-    ({"enabled": True}, 422), ({"enabled": "yes"}, 422), (True, 422), ([], 422), ({"enabled": False}, 200),
+    ({"enabled": True}, 400), ({"enabled": "yes"}, 400), (True, 400), ([], 400), ({"enabled": False}, 200),
     (None, 200)])
 def test_citations_that_are_asked_for_are_refused_and_none_are_made_up(
         proxy: Proxy, passage: dict[str, Any], citations: Any, status: int) -> None:  # noqa: F811

@@ -191,7 +191,7 @@ def test_a_blocked_answer_is_asked_for_again_with_words_before_the_instructions(
 def test_what_is_not_whole_is_refused(native: Proxy, more: dict[str, Any]) -> None:
     service, model = native(message(text(SAFE)))
     response = service.ask("/v1/messages", {**ASK, **more})
-    assert (response.status_code, model.asked) == (422, [])
+    assert (response.status_code, model.asked) == (400, [])
 
 
 def test_there_are_no_doors_that_the_upstream_does_not_have(native: Proxy) -> None:
@@ -209,7 +209,7 @@ def test_tokens_are_counted_by_the_upstream(proxy: Proxy, kind: str) -> None:  #
         assert service.ask(path, asked).json() == {"input_tokens": 12}
     assert model.asked == [asked, asked]
     assert service.ask("/guards/none/v1/messages/count_tokens", asked).status_code == 404
-    assert service.ask("/v1/messages/count_tokens", {**asked, "max_tokens": 4}).status_code == 422
+    assert service.ask("/v1/messages/count_tokens", {**asked, "max_tokens": 4}).status_code == 400
     service, _ = proxy(JSONResponse({"input_tokens": LITIGATOR}), upstream={"kind": kind})
     response = service.ask("/v1/messages/count_tokens", asked)
     assert (response.status_code, response.json()["type"]) == (502, "error")

@@ -72,6 +72,13 @@ def gone_after(service: Service, path: str, body: Any, seconds: float) -> None:
     asyncio.run(run())
 
 
+def test_an_id_that_can_be_none_asks_no_database(start: Start, tmp_path: Path) -> None:
+    service = start(queue=queued(tmp_path))
+    (tmp_path / "queue.db").unlink()
+    for ticket, status in (("a%00", 404), ("a-b", 404), ("a" * 32, 503)):
+        assert service.ask(f"/v1/tickets/{ticket}").status_code == status
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_ticket_of_a_caller_who_leaves_while_it_is_held_ends(start: Start, tmp_path: Path, stream: bool) -> None:
     model = Model(lambda body: UNDECIDED)

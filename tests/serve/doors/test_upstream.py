@@ -11,7 +11,9 @@ from contextlib import contextmanager
 
 import pytest
 from pytest_socket import socket_allow_hosts
+from starlette.responses import JSONResponse
 from tests.serve.conftest import SAFE, Start
+from tests.serve.doors.test_openai import Proxy, proxy  # noqa: F401
 from tests.serve.doors.upstream import chunks, completion, events
 
 MARK = "zqxcanary"
@@ -95,3 +97,10 @@ def test_a_request_that_is_no_json_does_not_reach_the_model(start: Start) -> Non
     body = b'{"model": "tiny", "temperature": NaN, "messages": [{"role": "user", "content": "Who?"}]}'
     response = service.ask("/v1/chat/completions", method="POST", content=body)
     assert (response.status_code, response.json()["error"]["code"]) == (422, "invalid")
+
+
+def test_a_cookie_of_the_model_stays_with_the_request_that_it_answered(proxy: Proxy) -> None:  # noqa: F811
+    service, model = proxy(JSONResponse(completion(SAFE), headers={"set-cookie": "session=of-the-first; Path=/"}))
+    for role in ("caller", "operator"):
+        assert service.ask("/v1/chat/completions", ASK, role).status_code == 200
+    assert [one.get("cookie") for one in model.headers] == [None, None]

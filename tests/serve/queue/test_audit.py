@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from sqlalchemy import text
 from tests.serve.queue.conftest import SAFE, VERDICT, Clock, put
@@ -82,3 +85,14 @@ def test_a_lost_end_shows_next_to_a_head_that_was_noted(queue: Queue, ticket: st
 
 def test_an_audit_of_other_keys_is_not_ours(queue: Queue, ticket: str) -> None:
     assert not verify(queue.database, b"k" * 32).intact
+
+
+def test_a_key_folder_that_is_new_or_another_queues_is_known(make: Callable[..., Queue], tmp_path: Path) -> None:
+    assert make().has_own_keys
+    put(make())
+    assert make().has_own_keys
+    other = Queue(f"sqlite:///{tmp_path / 'queue.db'}", tmp_path / "other-keys")
+    assert not other.has_own_keys
+    put(other)
+    assert [make().has_own_keys, other.has_own_keys] == [True, False]
+    other.close()

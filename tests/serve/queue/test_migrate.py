@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from tests.serve.queue.conftest import put
 
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UnavailableError
+from discreet.serve.queue import tables
 from discreet.serve.queue.migrate import FOLDER, HEAD, upgrade
 from discreet.serve.queue.tables import Database, metadata
 from discreet.serve.queue.tickets import Queue
@@ -33,6 +37,35 @@ def test_several_processes_that_start_at_once_make_them_once(tmp_path: Path) -> 
     made = [Database(f"sqlite:///{tmp_path / 'q.db'}") for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:
         assert sorted(map(str, pool.map(upgrade, made))) == [HEAD] * 5 + ["None"]
+
+
+def test_a_process_waits_for_another_that_sets_the_journal_mode(tmp_path: Path,
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Database(f"sqlite:///{tmp_path / 'q.db'}")
+    with closing(sqlite3.connect(tmp_path / "q.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE mine (a)")  # Nobody can change the journal mode now.
+        tries: list[float] = []
+
+        def wait(seconds: float) -> None:
+            tries.append(seconds)
+            if len(tries) == 2:
+                other.execute("ROLLBACK")
+
+        monkeypatch.setattr(time, "sleep", wait)
+        assert upgrade(made) is None
+    assert len(tries) == 2
+    with made.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_a_database_that_stays_locked_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "WAIT_S", 0)
+    made = Database(f"sqlite:///{tmp_path / 'q.db'}")
+    with closing(sqlite3.connect(tmp_path / "q.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(UnavailableError, match="is locked by another process"):
+            upgrade(made)
 
 
 def test_a_revision_that_fails_leaves_the_database_as_it_was(database: Database,

@@ -1,8 +1,12 @@
 """agentgateway's guardrail webhook: `/request` and `/response`. Pass, or reject with the operator's words.
 
 A response comes without the question, so that nothing is consent: attributes that the user had said count as leaks
-here. 503 where an
-answer could not be judged, which agentgateway takes as a failure of the webhook (`failureMode: failClosed`).
+here. 503 where an answer could not be judged, which agentgateway takes as a failure of the webhook (`failureMode:
+failClosed`).
+
+Unknown fields are no error here, as they are at other doors: who sends them is a gateway, of which a newer release may
+send more, and an error is a failure of the webhook, under `failureMode: failOpen` a pass of every answer. So all text
+of a choice is judged wherever it stands, and fields beside the choices are named in a header of the reply.
 """
 
 from __future__ import annotations
@@ -10,29 +14,33 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import uuid4
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
 from discreet.serve.doors.chat import MalformedError, and_together, strings
 from discreet.serve.doors.declared import UserHeader, end_user
+from discreet.serve.doors.unread import names_of
 from discreet.serve.gate import Gate, not_judged
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import Many, RefusedError, answers_of
 from discreet.serve.roles import CallerOf
 from discreet.serve.settings import BLOCKED
+
+UNREAD = "x-discreet-unread"
+"""The header that names fields of a request which were not read."""
 
 
 class Messages(BaseModel):
     """What a client asked."""
 
     model_config = ConfigDict(extra="ignore")
-    messages: list[dict[str, Any]] = []
+    messages: Many[dict[str, Any]] = []
 
 
 class Choices(BaseModel):
     """What a model answered."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="allow")
     choices: list[dict[str, Any]] = Field(max_length=64)
 
 
@@ -46,8 +54,12 @@ class AskedRequest(BaseModel):
 class AskedResponse(BaseModel):
     """The body of `/response`."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="allow")
     body: Choices
+
+    def unread(self) -> list[str]:
+        """The names of fields that are not judged."""
+        return names_of([*(self.model_extra or ()), *(f"body.{name}" for name in self.body.model_extra or ())])
 
 
 class Action(BaseModel):
@@ -75,11 +87,14 @@ def router(gate: Gate) -> APIRouter:
         return Said(action=Action())
 
     @routes.post("/response", **shape)
-    async def response(body: Annotated[AskedResponse, Body()], caller: CallerOf, user: UserHeader = None) -> Said:
+    async def response(body: Annotated[AskedResponse, Body()], caller: CallerOf, reply: Response,
+                       user: UserHeader = None) -> Said:
         """Judge every choice, each with all its text as one answer, and all choices as one."""
+        if unread := body.unread():
+            reply.headers[UNREAD] = ", ".join(unread[:20])
         guard, request = gate.route(caller, None, None), uuid4().hex
         try:
-            texts = ["\n\n".join(strings(choice.get("message"))) for choice in body.body.choices]
+            texts = ["\n\n".join(strings(choice)) for choice in body.body.choices]
         except MalformedError:
             raise RefusedError(422, "too_deep", "a message is nested too deeply to be judged") from None
         answers = [Answer(f"{request}-{number}", text)

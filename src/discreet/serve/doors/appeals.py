@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.responses import JSONResponse
 
 from discreet.serve.doors.check import Checked, Judged, Name, answer_of, asked_for
+from discreet.serve.doors.declared import WORDS_HEADER
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
 from discreet.serve.limits import Error, answers_of
@@ -16,7 +18,7 @@ from discreet.serve.roles import CallerOf
 
 def router(gate: Gate) -> APIRouter:
     """`/v1/appeals` and `/v1/appeals/{guard}`."""
-    routes = APIRouter(tags=["review"])
+    routes = APIRouter(tags=["review"], dependencies=[Depends(refuse_unread(WORDS_HEADER, query=True))])
     statuses = {**answers_of(404), 503: {"model": Checked | Error, "description": "Not ready, or not judged."}}
 
     @routes.post("/v1/appeals", responses=statuses, response_model=Checked)

@@ -6,33 +6,44 @@ from dataclasses import replace
 from typing import Annotated, Any
 from uuid import uuid4
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.files import clean
 from discreet.core.records import Answer, Asker, Code, Origin, Turn
-from discreet.serve.doors.declared import ASKER, Declaration, Passage, UserHeader, asked, end_user
+from discreet.serve.doors.declared import (
+    ASKER,
+    CONVERSATION_HEADER,
+    WORDS_HEADER,
+    Declaration,
+    Passage,
+    UserHeader,
+    asked,
+    conversation_of,
+    end_user,
+)
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import Error, RefusedError, answers_of
+from discreet.serve.limits import Error, Fields, Many, RefusedError, answers_of
 from discreet.serve.outcome import Act, Outcome, details
 from discreet.serve.roles import CallerOf
 
 
-class CheckedTurn(BaseModel):
+class CheckedTurn(Fields):
     """An earlier turn."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
     role: str = Field(max_length=100)
     content: str
     origin: Origin | None = Field(None, description="That of retrieved text or of the result of a tool; by default the "
                                                     "role decides. It only withdraws consent.")
 
 
-class Judged(BaseModel):
+class Judged(Fields):
     """Texts to judge: one answer, or several that go out together. `model` finds the guard where the path names none.
 
     What users say of themselves, or of somebody whom they bring, is no leak: `user_words` declares what the user typed,
@@ -40,13 +51,13 @@ class Judged(BaseModel):
     `conversation` are messages as the model got them: undeclared. `sources` are the passages that were retrieved: what
     the policy says of quotes of them applies, and their words are nobody's consent."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-    text: str | Annotated[list[str], Field(min_length=1)]
+    model_config = ConfigDict(strict=True)
+    text: str | Annotated[Many[str], Field(min_length=1)]
     user_words: str | None = Field(None, description="What the user typed; for a key that may declare.")
     asker: Asker = Field("unknown", description=ASKER)
     question: str | None = Field(None, description="The last user message as the model got it.")
-    conversation: list[CheckedTurn] = []
-    sources: list[str | Passage] = []
+    conversation: Many[CheckedTurn] = Field([])
+    sources: Many[str | Passage] = Field([])
     model: str | None = Field(None, max_length=200)
 
 
@@ -78,7 +89,7 @@ Name = Annotated[str, InPath(max_length=100, description="The name of a guard.")
 
 def router(gate: Gate) -> APIRouter:
     """`/v1/check` and `/v1/check/{guard}`."""
-    routes = APIRouter(tags=["check"])
+    routes = APIRouter(tags=["check"], dependencies=[Depends(refuse_unread(WORDS_HEADER, query=True))])
     statuses = {**answers_of(404), 503: {"model": Checked | Error, "description": "Not ready, or not judged."}}
 
     @routes.post("/v1/check", responses=statuses, response_model=Checked)
@@ -101,8 +112,9 @@ async def _check(gate: Gate, caller: Caller, body: Check, path: str | None, user
     guard, request, answers = asked_for(gate, caller, body, path)
     texts = [one.answer for one in answers]
     payload = {"texts": texts} if body.review else None
+    conversation = conversation_of(asked_by.headers.getlist(CONVERSATION_HEADER), body.conversation_id)
     outcome = await gate.decide(caller, guard, answers, payload=payload, redactable={"texts": texts}, door="check",
-                                conversation=body.conversation_id, user=end_user(user, body.user))
+                                conversation=conversation, user=end_user(user, body.user))
     if outcome.ticket is not None:
         await gate.told(outcome.ticket, gone=await asked_by.is_disconnected())
     return answer_of(request, guard, caller, outcome)

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,31 +16,31 @@ from discreet.serve.doors.chat import Json, MalformedError, as_list, as_number, 
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.proxy import ANSWERED, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.unread import refuse_misplaced, refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
-from discreet.serve.limits import answers_of
+from discreet.serve.limits import Fields, Many, answers_of
 from discreet.serve.roles import CallerOf
 
 
-class TextCompletion(BaseModel):
+class TextCompletion(Fields):
     """A request for a text that continues `prompt`. A prompt has no roles, so nothing in it is the user's words unless
     `discreet` declares it. Everything but `discreet` and `stream` goes to the model as it is."""
 
     model_config = ConfigDict(extra="allow")
     model: str = Field(max_length=200)
-    prompt: str | list[str] = Field(description="Text; tokens cannot be read, and are refused.")
+    prompt: str | Many[str] = Field(description="Text; tokens cannot be read, and are refused.")
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     user: Any = None
     discreet: Declaration | None = None
 
 
-class Embedding(BaseModel):
+class Embedding(Fields):
     """A request for embeddings. It goes to the model as it is: inputs are not judged, and answers are numbers."""
 
-    model_config = ConfigDict(extra="forbid")
     model: str = Field(max_length=200)
-    input: str | list[str] | list[int] | list[list[int]]
+    input: str | Many[str] | Many[int] | Many[Many[int]]
     dimensions: int | None = None
     encoding_format: Literal["float", "base64"] | None = None
     user: str | None = None
@@ -103,7 +103,7 @@ def _text(content: Any) -> str:
 
 def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/completions` and `/v1/embeddings`; the first also behind `/guards/{guard}`."""
-    routes = APIRouter(tags=["openai"])
+    routes = APIRouter(tags=["openai"], dependencies=[Depends(refuse_unread())])
     statuses = answers_of(404, 502, 504)
     answered = {**statuses, **ANSWERED}
 
@@ -135,6 +135,7 @@ def router(gate: Gate, upstream: Upstream) -> APIRouter:
 
 async def _proxied(gate: Gate, upstream: Upstream, body: TextCompletion, caller: CallerOf, path: str | None,
                    request: Request, words: list[str] | None, user: str | None) -> Response:
+    refuse_misplaced(body.model_extra or ())
     given = body.model_dump(exclude_unset=True, exclude={"discreet", "stream_options"})
     prompts = [body.prompt] if isinstance(body.prompt, str) else body.prompt
     # A list of messages without a role: of an unknown origin. The model need not stream what is held.

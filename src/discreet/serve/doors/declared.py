@@ -13,16 +13,18 @@ from typing import Annotated, Any
 from urllib.parse import unquote_to_bytes
 
 from fastapi import Header
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from discreet.core.records import Answer, Asker, Public, Turn
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError
+from discreet.serve.limits import Fields, Many, RefusedError
 
 WORDS_HEADER = "x-discreet-user-words"
 """The header that declares what the user typed, percent-encoded UTF-8."""
 USER_HEADER = "x-discreet-user"
 """The header that names the end user: withheld facts are remembered for each."""
+CONVERSATION_HEADER = "x-discreet-conversation"
+"""The header that names the conversation of an answer: what its earlier answers told counts too."""
 _ENCODED = re.compile(r"(?:[ -$&-~]|%[0-9A-Fa-f]{2})*")
 ASKER = ('"self" where the caller has authenticated that the user is the person whom the records describe; for a key '
          "that may declare.")
@@ -35,10 +37,10 @@ WordsHeader = Annotated[list[str] | None, Header(
     alias=WORDS_HEADER, description="What the user typed, percent-encoded UTF-8; for a key that may declare.")]
 
 
-class Passage(BaseModel):
+class Passage(Fields):
     """A retrieved passage; quoting one that is `public` is no leak."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
     text: str
     public: bool = False
 
@@ -47,12 +49,12 @@ class Passage(BaseModel):
         return Public(self.text) if self.public else self.text
 
 
-class Declaration(BaseModel):
+class Declaration(Fields):
     """The field `discreet` of a chat completion, which the model does not get."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
     user_words: str | None = Field(default=None, description="What the user typed; for a key that may declare.")
-    sources: list[str | Passage] = Field(default=[], description="The retrieved passages; they only withdraw consent.")
+    sources: Many[str | Passage] = Field(default=[], description="The retrieved passages; they only withdraw consent.")
     asker: Asker = Field(default="unknown", description=ASKER)
 
 
@@ -85,6 +87,18 @@ def _decoded(value: str) -> str:
     except UnicodeDecodeError:
         raise RefusedError(422, "declaration", f"{WORDS_HEADER} is not UTF-8 when it is decoded; expected UTF-8 bytes "
                            "as %XX") from None
+
+
+def conversation_of(headers: Sequence[str], named: str | None = None) -> str | None:
+    """The conversation that headers or the body name. RefusedError with 422 for several, or one that is no name."""
+    known = {*headers, *([] if named is None else [named])}
+    if len(known) > 1:
+        raise RefusedError(422, "invalid", f"{CONVERSATION_HEADER} and conversation_id differ, or the header was given "
+                           "twice; expected one conversation")
+    for one in known:
+        if not 1 <= len(one) <= 200:
+            raise RefusedError(422, "invalid", f"{CONVERSATION_HEADER} has {len(one)} characters; expected 1 to 200")
+    return known.pop() if known else None
 
 
 def end_user(header: str | None, *named: Any) -> str | None:

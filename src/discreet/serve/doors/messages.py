@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
@@ -21,28 +21,26 @@ from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.items import format_of
 from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import Many, RefusedError, messages_answers_of
 from discreet.serve.roles import CallerOf
 
 Object = dict[str, Any]
 STOPPED = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "function_call": "tool_use",
            "content_filter": "refusal"}
 """OpenAI's reasons why an answer ended, in Anthropic's words."""
-KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
-         429: "rate_limit_error", 504: "timeout_error"}
-"""Anthropic's types of errors by status."""
 
 
 class Counted(Known):
     """A prompt, whose tokens can be counted."""
 
     model: str = Field(max_length=200)
-    messages: list[Object] = Field(min_length=1)
-    system: str | list[Object] | None = None
-    tools: list[Object] | None = Field(None, description="Tools of the client: name, description and input_schema.")
+    messages: Many[Object] = Field(min_length=1)
+    system: str | Many[Object] | None = None
+    tools: Many[Object] | None = Field(None, description="Tools of the client: name, description and input_schema.")
     tool_choice: Object | None = None
     thinking: Object | None = Field(None, description="Unless it is disabled, what the model reasons is judged and "
                                                       "passed as a block.")
@@ -55,7 +53,7 @@ class Ask(Counted):
     """A request for a message. The model gets what it has a field for; `discreet` stays here."""
 
     max_tokens: int
-    stop_sequences: list[str] | None = None
+    stop_sequences: Many[str] | None = None
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
@@ -99,7 +97,7 @@ class Messages(Protocol):
 
     def failed(self, error: RefusedError) -> bytes:
         """An error as Anthropic's clients read it."""
-        return event(error_of(error), "error")
+        return event(error.anthropic(), "error")
 
 
 class Native(Messages):
@@ -129,12 +127,6 @@ class Native(Messages):
         """The message with the blocks that came, unless something else goes out in its place."""
         own: Json = reply.completion["choices"][0]["message"].get("native", {})
         return super().whole(reply) | own
-
-
-def error_of(error: RefusedError) -> Json:
-    """The body of a refusal; `code` is ours."""
-    kind = KINDS.get(error.status, "invalid_request_error" if error.status < 500 else "api_error")
-    return {"type": "error", "error": {"type": kind, "message": str(error), "code": error.code}}
 
 
 def _events(whole: Json) -> Iterator[Json]:
@@ -170,8 +162,8 @@ def _deltas(block: Json) -> Iterator[Json]:
 
 def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/messages`, also behind `/guards/{guard}`."""
-    routes = APIRouter(tags=["anthropic"])
-    statuses = answers_of(404, 502, 504)
+    routes = APIRouter(tags=["anthropic"], dependencies=[Depends(refuse_unread())])
+    statuses = messages_answers_of(404, 502, 504)
     answered = {**statuses, **ANSWERED}
 
     @routes.post("/v1/messages", responses=answered, response_model=None)
@@ -202,10 +194,7 @@ def router(gate: Gate, upstream: Upstream) -> APIRouter:
 
 async def _counted(upstream: Upstream, body: Counted) -> Response:
     asked = body.model_dump(exclude_unset=True)
-    try:
-        return JSONResponse(await upstream.numbers("messages/count_tokens", asked, _tokens))
-    except RefusedError as error:
-        return JSONResponse(error_of(error), error.status, error.headers)
+    return JSONResponse(await upstream.numbers("messages/count_tokens", asked, _tokens))
 
 
 def _tokens(found: Json) -> Json:
@@ -217,18 +206,15 @@ def _tokens(found: Json) -> Json:
 
 async def _answered(gate: Gate, upstream: Upstream, caller: Caller, body: Ask, path: str | None, request: Request,
                     words: list[str] | None, user: str | None) -> Response:
-    try:
-        # Who said what is read from the blocks as they came, whose types say more than those of chat messages.
-        said = [*([{"role": "system", "content": body.system}] if body.system else []), *body.messages]
-        thoughts = body.thinking is not None and body.thinking.get("type") != "disabled"
-        protocol, given = Messages(thoughts), _chat_of
-        if upstream.kind == "anthropic":
-            protocol, given = Native(thoughts, body.stop_sequences or ()), _native_of
-        sent = Sent(body.model, said, given(body), body.discreet, users=((body.metadata or {}).get("user_id"),))
-        proxied = Proxied.of(gate, upstream, caller, path, sent, protocol, request, words, user)
-        return await proxied.response(request, streams=bool(body.stream))
-    except RefusedError as error:
-        return JSONResponse(error_of(error), error.status, error.headers)
+    # Who said what is read from the blocks as they came, whose types say more than those of chat messages.
+    said = [*([{"role": "system", "content": body.system}] if body.system else []), *body.messages]
+    thoughts = body.thinking is not None and body.thinking.get("type") != "disabled"
+    protocol, given = Messages(thoughts), _chat_of
+    if upstream.kind == "anthropic":
+        protocol, given = Native(thoughts, body.stop_sequences or ()), _native_of
+    sent = Sent(body.model, said, given(body), body.discreet, users=((body.metadata or {}).get("user_id"),))
+    proxied = Proxied.of(gate, upstream, caller, path, sent, protocol, request, words, user)
+    return await proxied.response(request, streams=bool(body.stream))
 
 
 def _native_of(body: Ask) -> Json:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,12 +18,20 @@ from discreet.core.records import Answer
 from discreet.serve.doors import chat
 from discreet.serve.doors.chat import CATEGORIES, Json
 from discreet.serve.doors.check import Name
-from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
-from discreet.serve.doors.proxy import ANSWERED, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.declared import (
+    CONVERSATION_HEADER,
+    WORDS_HEADER,
+    Declaration,
+    UserHeader,
+    WordsHeader,
+    end_user,
+)
+from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.unread import refuse_misplaced, refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate, not_judged
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import Fields, Many, RefusedError, answers_of
 from discreet.serve.outcome import details
 from discreet.serve.roles import CallerOf
 
@@ -35,35 +43,34 @@ OURS = ("moderation", "discreet")
 """Fields of a request that the model does not get."""
 
 
-class Completion(BaseModel):
+class Completion(Fields):
     """A request for a completion. Everything but `moderation` and `discreet` goes to the model as it is."""
 
     model_config = ConfigDict(extra="allow")
     model: str = Field(max_length=200)
-    messages: list[dict[str, Any]] = Field(min_length=1)
+    messages: Many[dict[str, Any]] = Field(min_length=1)
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
-    tools: list[dict[str, Any]] | None = None
-    functions: list[dict[str, Any]] | None = None
+    tools: Many[dict[str, Any]] | None = None
+    functions: Many[dict[str, Any]] | None = None
     documents: Any = None
     user: Any = None
     safety_identifier: Any = None
     discreet: Declaration | None = None
 
 
-class Part(BaseModel):
+class Part(Fields):
     """A part of a moderation's input: text, for images are not judged."""
 
-    model_config = ConfigDict(extra="forbid")
     type: Literal["text"]
     text: str
 
 
-class Moderation(BaseModel):
-    """Texts to judge; `model` finds the guard."""
+class Moderation(Known):
+    """Texts to judge; `model` finds the guard. As OpenAI does, unknown fields are refused: who sends `sources` must not
+    believe that they are read."""
 
-    model_config = ConfigDict(extra="ignore")
-    input: str | Annotated[list[str], Field(min_length=1)] | Annotated[list[Part], Field(min_length=1)]
+    input: str | Annotated[Many[str], Field(min_length=1)] | Annotated[Many[Part], Field(min_length=1)]
     model: str | None = Field(None, max_length=200)
 
 
@@ -117,17 +124,22 @@ class Chat(Protocol):
 def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
     """`/v1/moderations`, `/v1/models` where there is an upstream, and `/v1/chat/completions` where it has these; each
     also behind `/guards/{guard}`."""
-    routes = APIRouter(tags=["openai"])
+    routes = APIRouter(tags=["openai"], dependencies=[Depends(refuse_unread())])
 
-    @routes.post("/v1/moderations", responses=answers_of(404), response_model=Moderations)
-    async def moderations(body: Annotated[Moderation, Body()], caller: CallerOf) -> JSONResponse:
+    alone: dict[str, Any] = {"responses": answers_of(404), "response_model": Moderations, "dependencies": [
+        Depends(refuse_unread(WORDS_HEADER, CONVERSATION_HEADER))]}
+
+    @routes.post("/v1/moderations", **alone)
+    async def moderations(body: Annotated[Moderation, Body()], caller: CallerOf, user: UserHeader = None
+                          ) -> JSONResponse:
         """Judge texts by the guard of the key, of `model`, or the default."""
-        return await _moderated(gate, caller, body, None)
+        return await _moderated(gate, caller, body, None, user)
 
-    @routes.post("/guards/{guard}/v1/moderations", responses=answers_of(404), response_model=Moderations)
-    async def moderations_by(guard: Name, body: Annotated[Moderation, Body()], caller: CallerOf) -> JSONResponse:
+    @routes.post("/guards/{guard}/v1/moderations", **alone)
+    async def moderations_by(guard: Name, body: Annotated[Moderation, Body()], caller: CallerOf,
+                             user: UserHeader = None) -> JSONResponse:
         """Judge texts by a guard."""
-        return await _moderated(gate, caller, body, guard)
+        return await _moderated(gate, caller, body, guard, user)
 
     if upstream is None:
         return routes
@@ -165,6 +177,7 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
 
 async def _completed(gate: Gate, upstream: Upstream, caller: Caller, body: Completion, path: str | None,
                      request: Request, words: list[str] | None, user: str | None) -> Response:
+    refuse_misplaced(body.model_extra or ())
     given = body.model_dump(exclude_unset=True)
     kept = {name: value for name, value in given.items() if name not in OURS and value is not None}
     sent = Sent(body.model, body.messages, kept, body.discreet, body.documents, (body.safety_identifier, body.user))
@@ -173,7 +186,8 @@ async def _completed(gate: Gate, upstream: Upstream, caller: Caller, body: Compl
     return await proxied.response(request, streams=bool(body.stream))
 
 
-async def _moderated(gate: Gate, caller: Caller, body: Moderation, path: str | None) -> JSONResponse:
+async def _moderated(gate: Gate, caller: Caller, body: Moderation, path: str | None, user: str | None
+                     ) -> JSONResponse:
     guard = gate.route(caller, body.model, path)
     given = [body.input] if isinstance(body.input, str) else body.input
     texts = [one if isinstance(one, str) else one.text for one in given]
@@ -182,7 +196,7 @@ async def _moderated(gate: Gate, caller: Caller, body: Moderation, path: str | N
                            f"{gate.settings.limits.texts}")
     request = uuid4().hex
     answers = [Answer(f"{request}-{number}", text) for number, text in enumerate(texts)]
-    outcome = await gate.decide(caller, guard, answers, door="moderations")
+    outcome = await gate.decide(caller, guard, answers, door="moderations", user=end_user(user))
     codes = [one.verdict.code for one in outcome.judgements]
     if "privacy/not_judged" in codes:
         raise not_judged(what="a text")

@@ -9,33 +9,34 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
 from discreet.guard.judgement import Judgement
 from discreet.guard.score import probability
 from discreet.guard.text.direct.presidio import ENTITIES
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import Fields, Many, RefusedError, answers_of
 from discreet.serve.roles import OperatorOf
 
 NAMES = {ours: theirs for theirs, ours in ENTITIES.items()} | {"person_name": "PERSON", "place": "LOCATION"}
 """Presidio's names of what both know; another type is its own in capitals."""
 
 
-class Asked(BaseModel):
+class Asked(Fields):
     """A text or several, as Presidio's analyzer takes them. Fields that would change what counts are refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-    text: str | Annotated[list[str], Field(min_length=1)]
+    model_config = ConfigDict(strict=True)
+    text: str | Annotated[Many[str], Field(min_length=1)]
     language: Literal["en"] = "en"
     entities: list[str] | None = Field(None, max_length=200)
     score_threshold: float | None = Field(None, ge=0, le=1)
     correlation_id: str | None = Field(None, max_length=200)
     return_decision_process: bool | None = False
-    allow_list: list[str] | None = None
+    allow_list: Many[str] | None = None
     allow_list_match: str | None = Field("exact", pattern="^exact$")
 
 
@@ -51,7 +52,7 @@ class Found(BaseModel):
 
 def router(gate: Gate) -> APIRouter:
     """`/analyze`, by the default guard or that of the key."""
-    routes = APIRouter(tags=["presidio"])
+    routes = APIRouter(tags=["presidio"], dependencies=[Depends(refuse_unread())])
 
     @routes.post("/analyze", responses=answers_of(404), response_model=list[Found] | list[list[Found]])
     async def analyze(body: Annotated[Asked, Body()], caller: OperatorOf) -> list[Found] | list[list[Found]]:

@@ -15,26 +15,30 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from discreet.core.records import Answer
 from discreet.inputs.messages import TooDeepError, asked_of, says_words_alone, strings_of
 from discreet.serve.doors import chat
 from discreet.serve.doors.chat import Json
-from discreet.serve.doors.declared import Declaration, asked, end_user, with_header
+from discreet.serve.doors.declared import (
+    CONVERSATION_HEADER,
+    Declaration,
+    asked,
+    conversation_of,
+    end_user,
+    with_header,
+)
 from discreet.serve.doors.upstream import Upstream, malformed
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError
+from discreet.serve.limits import Fields, RefusedError
 from discreet.serve.outcome import Outcome
 from discreet.serve.telemetry import crash
 
 if TYPE_CHECKING:
     from discreet.serve.queue.records import TicketState
-
-CONVERSATION = "x-discreet-conversation"
-"""The header that names the conversation of a completion: what its earlier answers told counts too."""
 
 
 ANSWERED: dict[int | str, dict[str, Any]] = {200: {
@@ -55,10 +59,8 @@ WITHOUT_TEXT = frozenset(
 `system` is; of others that is not known."""
 
 
-class Known(BaseModel):
+class Known(Fields):
     """A request of which every field is known. One that is null says nothing, and is left out whatever its name."""
-
-    model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
@@ -152,9 +154,7 @@ class Proxied:
     def of(cls, gate: Gate, upstream: Upstream, caller: Caller, path: str | None, sent: Sent, protocol: Protocol,
            request: Request, words: list[str] | None, user: str | None) -> Proxied:
         """The request, with what it declares. Raises RefusedError before anything is sent to the model."""
-        conversation = request.headers.get(CONVERSATION)
-        if conversation is not None and not 1 <= len(conversation) <= 200:
-            raise RefusedError(422, "invalid", f"{CONVERSATION} has {len(conversation)} characters; expected 1 to 200")
+        conversation = conversation_of(request.headers.getlist(CONVERSATION_HEADER))
         guard = gate.route(caller, sent.model, path)
         declared = with_header(sent.declared or Declaration(), words or [])
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Depends, Request
 from fastapi.responses import Response
 from pydantic import Field
 
@@ -18,10 +18,11 @@ from discreet.serve.doors.chat import Json
 from discreet.serve.doors.check import Name
 from discreet.serve.doors.declared import Declaration, UserHeader, WordsHeader
 from discreet.serve.doors.proxy import ANSWERED, Known, Protocol, Proxied, Reply, Sent, event
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.doors.upstream import Upstream
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import RefusedError, answers_of
+from discreet.serve.limits import Many, RefusedError, answers_of
 from discreet.serve.roles import CallerOf
 
 Object = dict[str, Any]
@@ -36,9 +37,9 @@ class Ask(Known):
     """A request for a response. The model gets what chat completions have a field for; `discreet` stays here."""
 
     model: str = Field(max_length=200)
-    input: str | Annotated[list[Object], Field(min_length=1)]
+    input: str | Annotated[Many[Object], Field(min_length=1)]
     instructions: str | None = None
-    tools: list[Object] | None = Field(None, description="Functions and custom tools.")
+    tools: Many[Object] | None = Field(None, description="Functions and custom tools.")
     tool_choice: str | Object | None = None
     parallel_tool_calls: bool | None = None
     temperature: float | None = None
@@ -54,7 +55,7 @@ class Ask(Known):
     store: Literal[False] | None = Field(None, description="Nothing is stored; true is refused.")
     background: Literal[False] | None = None
     # What changes nothing of an answer that is made here, or is about what is not kept.
-    include: list[str] | None = None
+    include: Many[str] | None = None
     metadata: Object | None = None
     truncation: str | None = None
     max_tool_calls: int | None = None
@@ -141,7 +142,7 @@ def _part_events(part: Json, at: Mapping[str, Any]) -> Iterator[Json]:
 
 def router(gate: Gate, upstream: Upstream) -> APIRouter:
     """`/v1/responses`, also behind `/guards/{guard}`."""
-    routes = APIRouter(tags=["openai"])
+    routes = APIRouter(tags=["openai"], dependencies=[Depends(refuse_unread())])
     statuses = answers_of(404, 502, 504)
     answered = {**statuses, **ANSWERED}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Body, Depends, Query, Response
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,9 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.core.errors import ConflictError, NotFoundError, UsageError
 from discreet.core.files import clean
 from discreet.core.records import Code
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import ErrorDetail, RefusedError, answers_of
+from discreet.serve.limits import ErrorDetail, Fields, Many, RefusedError, answers_of
 from discreet.serve.queue.records import TicketRow
 from discreet.serve.reviewing import EditRefused, Reviewing
 from discreet.serve.roles import ReviewerOf
@@ -75,10 +76,10 @@ class Review(Held):
     actions: list[Allowed]
 
 
-class Version(BaseModel):
+class Version(Fields):
     """The version of the ticket that was read."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
     version: int = Field(ge=1, le=2**31)
 
 
@@ -87,7 +88,7 @@ class Decide(Version):
 
     action: Action
     reason: str = Field(max_length=60, description="One of those that `actions` of the ticket lists.")
-    texts: list[str] | None = Field(None, description="With release_edited: a text for each.")
+    texts: Many[str] | None = Field(None, description="With release_edited: a text for each.")
     confirm: str | None = Field(None, max_length=64, description="What came with 422 and privacy/undecided for exactly "
                                                                  "these texts: they have been read and may leave.")
 
@@ -113,7 +114,7 @@ class NotWritten(BaseModel):
 
 def router(gate: Gate, reviewing: Reviewing | None) -> APIRouter:
     """`/v1/reviews` and below; 404 without a queue."""
-    routes = APIRouter(tags=["review"])
+    routes = APIRouter(tags=["review"], dependencies=[Depends(refuse_unread(query=True))])
     statuses = answers_of(404, 409)
     at = "/v1/reviews/{ticket}"
 

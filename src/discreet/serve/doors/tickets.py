@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from fastapi import Path as InPath
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from discreet.core.files import dump_json
+from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.gate import Gate
 from discreet.serve.limits import answers_of
 from discreet.serve.roles import CallerOf, OperatorOf
@@ -46,7 +47,7 @@ class Tickets(BaseModel):
 
 def router(gate: Gate) -> APIRouter:
     """`/v1/tickets`, `/v1/tickets/{id}` and `/v1/audit`."""
-    routes = APIRouter(tags=["review"])
+    routes = APIRouter(tags=["review"], dependencies=[Depends(refuse_unread(query=True))])
 
     @routes.get("/v1/tickets", responses=answers_of(404), response_model=Tickets)
     async def tickets(caller: CallerOf, before: Annotated[float | None, Query(allow_inf_nan=False)] = None,

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 
 from discreet.serve.doors.assembly import Assembly
@@ -55,10 +56,11 @@ class Upstream:
         headers = {"anthropic-version": VERSION} if given.kind == "anthropic" else {}
         if key is not None:
             headers |= {"x-api-key": key} if given.kind == "anthropic" else {"Authorization": f"Bearer {key}"}
-        # Redirects could carry the key elsewhere; proxies of the environment could read everything.
+        # Redirects could carry the key elsewhere; proxies of the environment could read everything; a cookie that comes
+        # with the answer to one caller would go out with the next request of another.
         self._client = httpx.AsyncClient(
             base_url=str(given.url).rstrip("/") + "/", timeout=given.timeout_s, follow_redirects=False, trust_env=False,
-            transport=transport, headers=headers,
+            transport=transport, headers=headers, cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             limits=httpx.Limits(max_connections=settings.limits.requests))
 
     async def close(self) -> None:

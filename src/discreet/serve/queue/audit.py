@@ -48,6 +48,13 @@ def append(connection: Connection, key: bytes, *, at: float, ticket: str, versio
     connection.execute(insert(audit).values(**row, mac=_mac(key, START if last is None else last.mac, row)))
 
 
+def was_begun_under(database: Database, key: bytes) -> bool:
+    """Whether the first row, if there is one, is of this key. Else the key folder is new or another queue's."""
+    with database.reading() as connection:
+        row = connection.execute(select(audit).where(audit.c.seq == 1)).mappings().first()
+    return row is None or hmac.compare_digest(row["mac"], _mac(key, START, row))
+
+
 def verify(database: Database, key: bytes, *, noted: tuple[int, str] | None = None) -> AuditCheck:
     """Check the whole chain, that every ticket stands at the version of its last row, and a row `noted` elsewhere.
 

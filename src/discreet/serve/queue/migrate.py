@@ -25,6 +25,9 @@ def upgrade(database: Database) -> str | None:
         found = _revision(connection)
     if found == HEAD:
         return found
+    # Before the lock: the others wait for it some seconds only, and on a busy machine an import may take as long.
+    from alembic import command  # noqa: F401
+
     with database.writing() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})

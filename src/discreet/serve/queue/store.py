@@ -41,6 +41,12 @@ class Store:
         upgrade(self.database)
         self.audit_key = vault.lasting()
 
+    @property
+    def has_own_keys(self) -> bool:
+        """Whether the key folder is the one that the database was begun with: where it is lost or another one, what was
+        sealed before cannot be read, and the audit cannot be checked."""
+        return audit.was_begun_under(self.database, self.audit_key)
+
     def close(self) -> None:
         """Give back the database's connections."""
         self._threads.shutdown(wait=False)
@@ -53,8 +59,10 @@ class Store:
 
     def row(self, ticket: str) -> Fields:
         """The ticket as it stands in the database. NotFoundError for none."""
-        with self.database.reading() as connection:
-            found = connection.execute(select(tickets).where(tickets.c.id == ticket)).mappings().first()
+        found = None
+        if ticket.isalnum():  # PostgreSQL refuses an id with a NUL, which then looks as if the database were away.
+            with self.database.reading() as connection:
+                found = connection.execute(select(tickets).where(tickets.c.id == ticket)).mappings().first()
         if found is None:
             raise NotFoundError(f"there is no ticket {ticket[:40]!r}; expected an id that the queue gave")
         return found

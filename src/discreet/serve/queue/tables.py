@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
@@ -109,6 +110,8 @@ sessions = Table(
 _WRITES = "discreet_writes"
 WAIT_S = 10
 """Seconds that a writer of SQLite waits for others of its process, and again for other processes."""
+RETRY_S = 0.02
+"""Seconds between tries of what SQLite does not wait for by itself."""
 LOCK = 0x64697363
 """The advisory lock in PostgreSQL under which the audit's chain grows, and migrations run."""
 
@@ -268,9 +271,27 @@ def _with_driver(url: URL) -> URL:
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun by the next function, not by the driver
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "foreign_keys = ON"):
+    connection.isolation_level = None  # transactions are begun by another function, not by the driver
+    _turn_to_wal(connection)
+    for pragma in ("synchronous = FULL", "secure_delete = ON", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}").fetchall()
+
+
+def _turn_to_wal(connection: Any) -> None:
+    """Set the journal mode of a new database, which of several processes at once one does and the others wait for.
+
+    SQLite's own timeout does not hold here: the change reads first and writes then, so that waiting for another one
+    that does the same could last for ever, and SQLite says "locked" at once.
+    """
+    until = time.monotonic() + WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+        time.sleep(RETRY_S)
 
 
 def _prepare_postgres(connection: Any, _: Any) -> None:

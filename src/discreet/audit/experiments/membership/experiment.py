@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet.audit.engine import DataFile, Job, Result, Task
+from discreet.audit.experiments.membership.assign import check_sizes
 from discreet.audit.experiments.membership.table import ROLES, score_table, training_record
 from discreet.audit.experiments.membership.training import (
     fit_mismatched,
@@ -93,6 +94,7 @@ class MembershipExperiment:
     def __post_init__(self) -> None:
         if self.shadows < 0:
             raise UsageError(f"{self.shadows} shadows were asked for; expected 0 or more")
+        check_sizes(self.sizes)
         check_planted(self.planted)
         if not 1 <= self.copies <= MOST_COPIES:
             raise UsageError(f"{self.copies} copies were asked for; expected 1 to {MOST_COPIES}")

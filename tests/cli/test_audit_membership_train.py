@@ -190,6 +190,8 @@ class TestTrain:
         record = cli(*TRAINED, "--data", data, "--plan", "--exclude-parts", "class", "--json").record
         assert (record["kind"], [one["part"] for one in record["parts"]]) == (
             "plan training", ["all records", "least likely records"])
+        refused("'class calm' is no part that can be excluded: expected some of class safe, class unsafe, least likely",
+                *TRAINED, "--data", data, "--plan", "--exclude-parts", "class calm")
         refused("--plan keeps nothing", *TRAINED, "--data", data, "--plan", "--out", tmp_path / "run")
         assert not (tmp_path / "run").exists()
 
@@ -223,8 +225,21 @@ class TestBadInput:
         refused(said, *TRAINED, "--data", path, "--out", tmp_path / "run", "--engine", "inline", "--json", *more)
         assert not (tmp_path / "run" / "result.json").exists()
 
+    def test_parts_are_looked_at_before_a_model_is_trained(
+        self, cli: Cli, refused: Refused, data: Path, tmp_path: Path
+    ) -> None:
+        rows = [{**row, "category": f"case-{place // 3}"} for place, row in enumerate(lines(data))]
+        path, words = jsonl(tmp_path / "d.jsonl", rows), ("--engine", "inline", "--store", tmp_path / "store")
+        refused("'category' names 88 parts of the records", *TRAINED, "--data", path, *words)
+        refused("is no part that can be excluded", *TRAINED, "--data", path, *words, "--exclude-parts", "class calm")
+        done = [line for line in lines(tmp_path / "store" / "log.jsonl") if line["event"] == "publish"]
+        assert {line["task"] for line in done} == {"prepare"}
+        few = [{**row, "category": "rare" if place < 12 else "common"} for place, row in enumerate(lines(data))]
+        ended = cli(*TRAINED, "--data", jsonl(tmp_path / "few.jsonl", few), *words)
+        assert "1 of the 2 parts by 'category' have fewer than 10 members or non-members (the smallest" in ended.err
+
     @pytest.mark.parametrize(("more", "said"), [
-        (("--recipe", "tfidf"), "is called 'tfidf': expected one of "),
+        (("--recipe", "tfidf"), "'tfidf' is none of the recipes that are installed; did you mean 'tfidf-"),
         (("--recipe", "tfidf-mlp:stps=9"), "has no option 'stps'"),
         (("--recipe", "tfidf-mlp:steps=many"), "steps is 'many'"),
         *((("--recipe", recipe), f"{said} takes no texts; expected one of head, private-head, private-tfidf-mlp, ")
@@ -236,6 +251,7 @@ class TestBadInput:
         (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "--planted holds '0'"),
         (("--planted", "two"), "--planted holds 'two'; expected whole numbers from 1"),
         (("--sizes", "a=many"), "--sizes holds 'a=many'"),
+        (("--sizes", "b=9"), "sizes name b without a"), (("--sizes", "q=9,a=9"), "sizes name a set 'q'"),
         (("--sizes", "a=1,a=2"), "--sizes holds 'a=2'"), (("--sizes", "a"), "--sizes holds 'a'"),
         (("--sizes", "a=-1"), "--sizes holds 'a=-1'"), (("--sizes", "a=²"), "--sizes holds 'a=²'"),
         (("--design", "randomised"), "No such option: --design"),

@@ -27,6 +27,7 @@ from discreet.cli.options import (
     sizes_of,
 )
 from discreet.cli.output import PageOutput, end, provenance
+from discreet.cli.parts import look_at_assigned, look_at_parts
 from discreet.core.design import ASSIGNED, Design, shown_design
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, progress, write_atomic
@@ -265,7 +266,8 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
     # Training is long, and goes on in its run folder where it was stopped.
     run = output.open_run()
     experiments = [replace(experiment, training_seed=audit.seed + number) for number in range(training.seeds)]
-    with execution.trained(experiments, output.out, quiet=output.quiet) as trained:
+    with execution.trained(experiments, output.out, quiet=output.quiet,
+                           check=lambda one: look_at_assigned(one, output, audit.excluded())) as trained:
         tables = [one.table(reference="neutral" if mismatched is None else "mismatched") for one in trained]
         said = [one.training() for one in trained]
     texts = trained[0].texts()
@@ -283,7 +285,6 @@ def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapp
     for scored, said in zip(progress(tables, len(tables), quiet=output.quiet, label="audits"), trained, strict=True):
         table, left_out = scored.without_split_groups()
         lib.check.check_enough(table, source, left_out)
-        lib.parts.check_excluded(table, audit.excluded())
         audits[said["seed"]] = done = discreet.audit_membership(
             table, design=ASSIGNED, texts=texts, provenance={**known, "split_groups_left_out": left_out},
             **audit.options())
@@ -313,7 +314,9 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
     table, left_out = table.without_split_groups()
     lib.check.check_enough(table, source, left_out)
     found = lib.texts.texts_of_examples(texts, table.examples.id) if isinstance(texts, Path) else texts
-    lib.parts.check_excluded(table, audit.excluded())
+    if further is None:
+        # What was trained here was looked at before.
+        look_at_parts(table, output, audit.excluded())
     vectors = None if audit.embeddings is None else _vectors(audit.embeddings, table)
     run = run or output.open_run()
     done = discreet.audit_membership(table, design=design, texts=found, **audit.options(),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.audit.experiments.membership import plan as training_plan
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
-    from discreet.audit.membership import attack, compare, embedding, history, parts, recipe
+    from discreet.audit.membership import attack, compare, embedding, history, named_parts, recipe
     from discreet.audit.membership import audit as membership_audit
     from discreet.audit.membership import plan as membership_plan
     from discreet.audit.scores import check, table, write
@@ -78,7 +78,7 @@ HOMES = {
     "leaks": "discreet.synth.leaks",
     "ledger": "discreet.synth.ledger", "membership_audit": "discreet.audit.membership.audit",
     "membership_experiments": "discreet.audit.experiments.membership",
-    "membership_plan": "discreet.audit.membership.plan", "parts": "discreet.audit.membership.parts",
+    "membership_plan": "discreet.audit.membership.plan", "named_parts": "discreet.audit.membership.named_parts",
     "recipe": "discreet.audit.membership.recipe",
     "people": "discreet.guard.population.people", "plan": "discreet.synth.plan",
     "points": "discreet.guard.density.points", "population_fit": "discreet.guard.population.fit",

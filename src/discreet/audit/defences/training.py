@@ -23,7 +23,7 @@ from discreet.audit.core.verdict import ALPHA, Part, Word
 from discreet.audit.defences.quality import auc_changes, balanced_change, task_aucs
 from discreet.audit.defences.retrainings import Retrainings, Target, changed
 from discreet.audit.membership.guarantee import Guarantee
-from discreet.audit.membership.parts import WHOLE
+from discreet.audit.membership.named_parts import WHOLE
 from discreet.audit.membership.rows import Row
 from discreet.audit.membership.utility import utility_of
 from discreet.audit.scores.table import ScoreTable

@@ -23,9 +23,10 @@ import numpy as np
 from discreet.audit.core.retrained import NOT_ALL, Means, estimate_of, means_of
 from discreet.audit.core.verdict import ALPHA, Audit, Claims, Judgement, Part, Sentences, Word
 from discreet.audit.membership.audit import MembershipAudit, TargetAudit
-from discreet.audit.membership.parts import PartFinding, PartKind, PartState
+from discreet.audit.membership.named_parts import PartKind
+from discreet.audit.membership.parts import PartFinding, PartState
 from discreet.core.errors import InputError
-from discreet.core.numbers import counted, given, interval, listed, number
+from discreet.core.numbers import counted, given, interval, listed_parts, number
 from discreet.core.records import Estimate, plain
 from discreet.stats import holm
 
@@ -189,8 +190,8 @@ def _judged(parts: Sequence[RecipePart], targets: Sequence[TargetAudit], n: int)
     own = say("own", passed=words["pass"], failed=words["fail"], undecided=words["inconclusive"], models=len(targets))
     about = (say("about", n=n, models=len(targets)), own)
     of_state = {state: [one for one in parts if one.state == state] for state in ("exceeds", "control", "unclear")}
-    excluded = [one.name for one in parts if one.state == "excluded"]
-    further = (*about, *((say("excluded", parts=listed(excluded)),) if excluded else ()))
+    excluded = listed_parts((one.kind, one.name) for one in parts if one.state == "excluded")
+    further = (*about, *((say("excluded", parts=excluded),) if excluded else ()))
     if not parts:
         return Judgement("inconclusive", (say("no_primary"), *further))
     if of_state["exceeds"]:

@@ -248,6 +248,7 @@ class TestBadInput:
         (("--recipe", "gone.yaml"), "cannot read the recipe"),
         (("--recipe", "transformer:base=./gone"), "there is no folder './gone'"),
         (("--seeds", "2", "--show-text"), "--show-text is about one training, and --seeds 2 trains several"),
+        (("--seeds", "3", "--recipe", "tfidf-linear"), "--seeds is 3, and the recipe 'tfidf-linear' draws nothing"),
         (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "--planted holds '0'"),
         (("--planted", "two"), "--planted holds 'two'; expected whole numbers from 1"),
         (("--sizes", "a=many"), "--sizes holds 'a=many'"),

@@ -256,6 +256,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
         mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
     # A recipe that is not there, or takes no texts, is refused before a run folder is made.
     experiment.tasks()
+    experiment.check_retrainings(training.seeds)
     if training.plan:
         if output.out is not None or output.report is not None:
             raise UsageError("--plan keeps nothing; expected neither --out nor --report with it")

@@ -27,29 +27,31 @@ MOST_SMALL = 50
 """Parts of one kind that may be too small to decide; with more, and fewer larger ones, a column is nearly an id."""
 
 
-def check_parts(table: ScoreTable, excluded: Sequence[str] = ()) -> None:
-    """Whether the parts of a table can be judged, before scores are read.
+def check_parts(table: ScoreTable, excluded: Sequence[str] | None = ()) -> None:
+    """Whether the parts of a table can be judged, before scores are read. `excluded` is None where parts cannot be
+    excluded.
 
     UsageError where `excluded` holds a name that is neither a part of the table nor a kind of part that it has;
     InputError where a column that names parts is nearly an id: more than `MOST_SMALL` of its parts, and more than half
     of them, have fewer than `FEWEST` members or non-members, so that they can neither pass nor fail.
     """
-    _check_excluded(table, excluded)
-    for kind, sizes in part_sizes(table, excluded).items():
+    _check_excluded(table, () if excluded is None else excluded)
+    for kind, sizes in part_sizes(table, excluded or ()).items():
         small = [one for one in sizes.values() if min(one) < FEWEST]
         if len(small) > MOST_SMALL and 2 * len(small) > len(sizes):
-            without = "" if kind == "class" else "leave the column out, "
+            ways = ["merge values", *([] if kind == "class" else ["leave the column out"]), *(
+                [] if excluded is None else [f"exclude {kind!r}, which stands for all of them (--exclude-parts)"])]
             raise InputError(
                 f"{COLUMN_OF.get(kind, kind)!r} names {len(sizes):,} parts of the records, and {len(small):,} of them "
                 f"have fewer than {FEWEST} members or non-members, which is too few to decide anything; expected few "
-                f"values with many records each: merge values, {without}or exclude {kind!r}, which stands for all of "
-                "them (--exclude-parts)")
+                f"values with many records each: {', or '.join(ways)}")
 
 
-def small_parts(table: ScoreTable, excluded: Sequence[str] = ()) -> list[str]:
-    """A sentence for each kind of part of which some are too small to decide, before scores are read."""
-    found = []
-    for kind, sizes in part_sizes(table, excluded).items():
+def small_parts(table: ScoreTable, excluded: Sequence[str] | None = ()) -> list[str]:
+    """A sentence for each kind of part of which some are too small to decide, before scores are read. `excluded` as of
+    `check_parts`."""
+    found, exclude = [], "" if excluded is None else ", or exclude them (--exclude-parts)"
+    for kind, sizes in part_sizes(table, excluded or ()).items():
         few = {name: one for name, one in sizes.items() if min(one) < FEWEST}
         if few:
             name, (members, others) = min(few.items(), key=lambda one: min(one[1]))
@@ -57,8 +59,8 @@ def small_parts(table: ScoreTable, excluded: Sequence[str] = ()) -> list[str]:
                 f"{len(few)} of the {len(sizes)} parts by {COLUMN_OF.get(kind, kind)!r} have")
             smallest = "" if len(sizes) == 1 else f"the smallest, {name}, has "
             found.append(f"{of_all} fewer than {FEWEST} members or non-members ({smallest}{members} and {others}), too "
-                         "few to decide, so that no audit of these records passes: give more records, merge values, "
-                         "or exclude them (--exclude-parts)")
+                         "few to decide, so that no audit of these records passes: give more records, or merge values"
+                         f"{exclude}")
     return found
 
 

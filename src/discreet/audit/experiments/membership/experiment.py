@@ -104,6 +104,22 @@ class MembershipExperiment:
         if (self.copied == "paraphrase" and self.copies > 1) != (self.paraphrases is not None):
             raise UsageError("paraphrased copies and a file of paraphrases go together; expected both or neither")
 
+    @property
+    def recipe_name(self) -> str:
+        """The name of the recipe, without its options."""
+        return recipe_of(self.recipe).name
+
+    @property
+    def draws(self) -> bool:
+        """Whether another seed trains another model on the same rows."""
+        return getattr(recipe_of(self.recipe), "draws", True) is not False
+
+    def check_retrainings(self, seeds: int) -> None:
+        """Raise UsageError for several retrainings of a recipe that draws nothing."""
+        if seeds > 1 and not self.draws:
+            raise UsageError(f"--seeds is {seeds}, and the recipe {self.recipe_name!r} draws nothing from its seed, so "
+                             "that all would be one model; expected --seeds 1, whose verdict is that on the recipe")
+
     def read(self) -> list[LabelledText]:
         """The rows of the data file."""
         return read_once(read_texts, self.data.path)

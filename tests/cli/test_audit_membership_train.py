@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import yaml
 from tests.audit.experiments.membership.made_up import SAFE, UNSAFE, write_rows
+from tests.audit.membership.scenes import sure
 from tests.audit.scores.adapters.conftest import write_model
 from tests.cli.conftest import KEY, MARK, Cli, Refused, content, jsonl, lines, result, run_kept
 
+from discreet.audit.membership.structure import tree_structure
 from discreet.audit.scores.load import load_scores
 from discreet.core.files import KeyedHash
 
@@ -73,6 +75,19 @@ class TestModel:
         assert "model type function" in page
         assert cli(*words, "--quiet").code in (0, 1, 3)
         assert len(list((desk / "kept").rglob("*.npz"))) == 2
+
+    def test_what_trees_give_away_is_shown_as_in_memory(self, cli: Cli, desk: Path) -> None:
+        (desk / f"{MODULE}.py").write_text(
+            "import json\nfrom sklearn.feature_extraction.text import TfidfVectorizer\n"
+            "from sklearn.pipeline import make_pipeline\nfrom sklearn.tree import DecisionTreeClassifier\n"
+            "from pathlib import Path\nrows = list(map(json.loads, Path('members.jsonl').read_text().splitlines()))\n"
+            "tree = make_pipeline(TfidfVectorizer(analyzer='char'), DecisionTreeClassifier(random_state=0))\n"
+            "target = tree.fit([row['text'] for row in rows], [row['label'] for row in rows])\n")
+        cli(*MODEL, TARGET, "--out", "run")
+        texts, labels = ([row[name] for row in lines(desk / "members.jsonl")] for name in ("text", "label"))
+        found = tree_structure(sys.modules[MODULE].target, texts, labels)
+        assert result(desk / "run")["structure"] == sure(found).to_json()
+        assert "What the trees give away by themselves" in (desk / "run" / "report.html").read_text()
 
     def test_words_are_shown_when_asked(self, cli: Cli) -> None:
         words = (*MODEL, TARGET, "--selector", OTHER)

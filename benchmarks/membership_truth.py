@@ -30,7 +30,7 @@ from sklearn.neural_network import MLPClassifier
 
 from benchmarks.membership_truth_tables import tables
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
-from discreet.audit.membership.parts import WHOLE
+from discreet.audit.membership.named_parts import WHOLE
 from discreet.audit.scores.adapters.in_memory import score_in_memory
 from discreet.audit.scores.table import GROUP_KIND, IN, NEAR_DUPLICATES, OUT, Examples, Model, ScoreTable
 from discreet.audit.train.clones import fitted_clone

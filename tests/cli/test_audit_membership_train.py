@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import yaml
 from tests.audit.experiments.membership.made_up import SAFE, UNSAFE, write_rows
+from tests.audit.membership.scenes import sure
 from tests.audit.scores.adapters.conftest import write_model
 from tests.cli.conftest import KEY, MARK, Cli, Refused, content, jsonl, lines, result, run_kept
 
+from discreet.audit.membership.structure import tree_structure
 from discreet.audit.scores.load import load_scores
 from discreet.core.files import KeyedHash
 
@@ -73,6 +75,19 @@ class TestModel:
         assert "model type function" in page
         assert cli(*words, "--quiet").code in (0, 1, 3)
         assert len(list((desk / "kept").rglob("*.npz"))) == 2
+
+    def test_what_trees_give_away_is_shown_as_in_memory(self, cli: Cli, desk: Path) -> None:
+        (desk / f"{MODULE}.py").write_text(
+            "import json\nfrom sklearn.feature_extraction.text import TfidfVectorizer\n"
+            "from sklearn.pipeline import make_pipeline\nfrom sklearn.tree import DecisionTreeClassifier\n"
+            "from pathlib import Path\nrows = list(map(json.loads, Path('members.jsonl').read_text().splitlines()))\n"
+            "tree = make_pipeline(TfidfVectorizer(analyzer='char'), DecisionTreeClassifier(random_state=0))\n"
+            "target = tree.fit([row['text'] for row in rows], [row['label'] for row in rows])\n")
+        cli(*MODEL, TARGET, "--out", "run")
+        texts, labels = ([row[name] for row in lines(desk / "members.jsonl")] for name in ("text", "label"))
+        found = tree_structure(sys.modules[MODULE].target, texts, labels)
+        assert result(desk / "run")["structure"] == sure(found).to_json()
+        assert "What the trees give away by themselves" in (desk / "run" / "report.html").read_text()
 
     def test_words_are_shown_when_asked(self, cli: Cli) -> None:
         words = (*MODEL, TARGET, "--selector", OTHER)
@@ -190,6 +205,8 @@ class TestTrain:
         record = cli(*TRAINED, "--data", data, "--plan", "--exclude-parts", "class", "--json").record
         assert (record["kind"], [one["part"] for one in record["parts"]]) == (
             "plan training", ["all records", "least likely records"])
+        refused("'class calm' is no part that can be excluded: expected some of class safe, class unsafe, least likely",
+                *TRAINED, "--data", data, "--plan", "--exclude-parts", "class calm")
         refused("--plan keeps nothing", *TRAINED, "--data", data, "--plan", "--out", tmp_path / "run")
         assert not (tmp_path / "run").exists()
 
@@ -223,8 +240,21 @@ class TestBadInput:
         refused(said, *TRAINED, "--data", path, "--out", tmp_path / "run", "--engine", "inline", "--json", *more)
         assert not (tmp_path / "run" / "result.json").exists()
 
+    def test_parts_are_looked_at_before_a_model_is_trained(
+        self, cli: Cli, refused: Refused, data: Path, tmp_path: Path
+    ) -> None:
+        rows = [{**row, "category": f"case-{place // 3}"} for place, row in enumerate(lines(data))]
+        path, words = jsonl(tmp_path / "d.jsonl", rows), ("--engine", "inline", "--store", tmp_path / "store")
+        refused("'category' names 88 parts of the records", *TRAINED, "--data", path, *words)
+        refused("is no part that can be excluded", *TRAINED, "--data", path, *words, "--exclude-parts", "class calm")
+        done = [line for line in lines(tmp_path / "store" / "log.jsonl") if line["event"] == "publish"]
+        assert {line["task"] for line in done} == {"prepare"}
+        few = [{**row, "category": "rare" if place < 12 else "common"} for place, row in enumerate(lines(data))]
+        ended = cli(*TRAINED, "--data", jsonl(tmp_path / "few.jsonl", few), *words)
+        assert "1 of the 2 parts by 'category' have fewer than 10 members or non-members (the smallest" in ended.err
+
     @pytest.mark.parametrize(("more", "said"), [
-        (("--recipe", "tfidf"), "is called 'tfidf': expected one of "),
+        (("--recipe", "tfidf"), "'tfidf' is none of the recipes that are installed; did you mean 'tfidf-"),
         (("--recipe", "tfidf-mlp:stps=9"), "has no option 'stps'"),
         (("--recipe", "tfidf-mlp:steps=many"), "steps is 'many'"),
         *((("--recipe", recipe), f"{said} takes no texts; expected one of head, private-head, private-tfidf-mlp, ")
@@ -233,9 +263,11 @@ class TestBadInput:
         (("--recipe", "gone.yaml"), "cannot read the recipe"),
         (("--recipe", "transformer:base=./gone"), "there is no folder './gone'"),
         (("--seeds", "2", "--show-text"), "--show-text is about one training, and --seeds 2 trains several"),
+        (("--seeds", "3", "--recipe", "tfidf-linear"), "--seeds is 3, and the recipe 'tfidf-linear' draws nothing"),
         (("--shadows", "-1"), "-1 shadows were asked for"), (("--planted", "0"), "--planted holds '0'"),
         (("--planted", "two"), "--planted holds 'two'; expected whole numbers from 1"),
         (("--sizes", "a=many"), "--sizes holds 'a=many'"),
+        (("--sizes", "b=9"), "sizes name b without a"), (("--sizes", "q=9,a=9"), "sizes name a set 'q'"),
         (("--sizes", "a=1,a=2"), "--sizes holds 'a=2'"), (("--sizes", "a"), "--sizes holds 'a'"),
         (("--sizes", "a=-1"), "--sizes holds 'a=-1'"), (("--sizes", "a=²"), "--sizes holds 'a=²'"),
         (("--design", "randomised"), "No such option: --design"),

@@ -56,6 +56,21 @@ def test_the_page_is_made_again(cli: Cli, done: tuple[int, str, Path]) -> None:
     rendered_again(cli, done[2])
 
 
+def test_a_recipe_that_draws_nothing_is_trained_once(cli: Cli, data: Path, tmp_path: Path) -> None:
+    ended = cli("defend", "training", "--recipe", "tfidf-linear:C=1000,columns=2048", "--sizes", "a=200", "--data",
+                data, "--planted", "none", "--defences", "penalty=0.005", "--engine", "inline", "--out",
+                tmp_path / "run")
+    assert ended.code == 0
+    assert "the recipe 'tfidf-linear' draws nothing from its seed, so that it is trained once" in ended.err
+    record = result(tmp_path / "run")
+    assert (record["seeds"], record["recipes"]["L2 penalty, C 0.005"]["C"]) == (1, 0.005)
+    assert record["defences"][0]["leak_change"]["high"] < 0.0
+    assert ended.out.startswith("The defence that was tried leaks less: L2 penalty, C 0.005.")
+    page = " ".join((tmp_path / "run" / "report.html").read_text(encoding="utf-8").split())
+    assert "mean over f_A and f_B, with 95% intervals over records;" in page
+    assert "over its retrainings" not in page
+
+
 def named(record: dict[str, Any], *effects: str) -> dict[str, Any]:
     """The record as if its defences had these effects, and cost the less the later they stand."""
     rows = [{**record["defences"][0], "name": f"way {place}", "effect": effect} for place, effect in enumerate(effects)]

@@ -179,7 +179,7 @@ def test_options_that_would_do_nothing(refused: Refused, tmp_path: Path, models:
     refused("--seeds was given without --endpoints", "synth", "run", "--plan", plan, "--seeds", plan, "--out", out)
     refused("drop --roles", "synth", "run", "--plan", plan, "--roles", "paper", "--out", out)
     refused("--roles is 'strict,paper'; expected one of", "synth", "plan", "--domain", "law", "--roles", "strict,paper")
-    refused("no generators plug-in is called 'nobody'", "synth", "plan", "--domain", "law", "--generator", "nobody")
+    refused("'nobody' is none of the generators", "synth", "plan", "--domain", "law", "--generator", "nobody")
     refused("--out is the input", "synth", "plan", "--domain", "law", "--endpoints", models, "--out", models)
     of_models.write_text(models.read_text().replace("generators:", "defaults: 5\ngenerators:"))
     refused("defaults are no mapping", "synth", "plan", "--domain", "law", "--endpoints", of_models)

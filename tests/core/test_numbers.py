@@ -59,6 +59,9 @@ def test_one_is_singular_and_all_else_plural(n: int, words: tuple[str, ...], sai
 
 def test_words_in_a_row() -> None:
     assert [numbers.times(n) for n in (1, 4)] == ["once", "4 times"]
+    parts = [("class", "class 1"), *(("category", f"category {n}") for n in range(6))]
+    assert [numbers.listed_parts(some) for some in (parts, parts[:3], [])] == [
+        "class 1 and 6 categories", "class 1, category 0 and category 1", ""]
     assert [numbers.listed(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
 
 

@@ -71,7 +71,7 @@ def test_a_name_is_taken_once_and_others_are_unknown(points: Points) -> None:
     with pytest.raises(UsageError, match="two plug-ins of 'tests' are called 'a'"):
         room.register("a")("second")
     assert room["a"] == "first"
-    with pytest.raises(UsageError, match="no tests plug-in is called 'c': expected one of a, b"):
+    with pytest.raises(UsageError, match="'c' is none of the tests that are installed; expected some of a, b"):
         room["c"]
 
 

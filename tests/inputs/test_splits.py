@@ -128,7 +128,7 @@ def test_a_side_is_cut_to_the_class_it_has_least_of() -> None:
     assert counts(labels[40:], mixed.sides["a"], 2) == [3, 3]
     two = split_texts(np.repeat([0, 1, 0, 1], [9, 3, 3, 9]), np.repeat([0, 1], 12), {"a": 12, "b": 12}, rng())
     assert [two.sides[side].size for side in ("a", "b")] == [6, 6]
-    assert two.notes[1:] == tuple(f"side {side!r} has 6 rows of 12: groups stay whole" for side in "ab")
+    assert two.notes[1:] == tuple(f"set {side!r} has 6 rows of 12: groups stay whole" for side in "ab")
     kept = split_texts(np.repeat([0, 1, 0, 1], [9, 3, 3, 9]), np.repeat([0, 1], 12), {"a": 12, "b": 12}, rng(),
                        balance=False)
     assert [kept.sides[side].size for side in ("a", "b")] == [9, 9]
@@ -184,15 +184,15 @@ def test_groups_may_be_names_and_planted_records_have_their_own() -> None:
 
 
 @pytest.mark.parametrize(("labels", "sizes", "options", "message"), [
-    ([0] * 50 + [1] * 5, {"a": 12}, {}, r"class 1 has 5 examples and 6 are needed \(the sides ask for 12 rows in 2"),
+    ([0] * 50 + [1] * 5, {"a": 12}, {}, r"class 1 has 5 examples and 6 are needed \(the sets take 12 rows in 2"),
     ([0] * 50 + [1] * 5, {"a": 4, "b": 4}, {"planted": 4, "names": ["safe", "unsafe"]},
      "class 'unsafe' has 5 examples and 6 are needed"),
-    ([0] * 50 + [1] * 9, None, {}, r"class 1 has 9 examples and 15 are needed \(the smallest side needs one of each"),
+    ([0] * 50 + [1] * 9, None, {}, r"class 1 has 9 examples and 15 are needed \(the smallest set needs one of each"),
     ([0] * 50 + [1] * 17, None, {"planted": 5}, "class 1 has 17 examples and 18 are needed"),
     ([0] * 50 + [2] * 50, {"a": 3}, {}, "class 1 has 0 examples and 1 are needed"),
     ([0] * 50 + [1] * 50, {"a": 3}, {"names": ["x", "y", "z"]}, "class 'z' has 0 examples and 1 are needed"),
     ([0] * 98 + [1] * 2, {"a": 10, "b": 10}, {"balance": False},
-     r"class 1 has 2 examples and 10 are needed \(its share of a side is less than one row\)"),
+     r"class 1 has 2 examples and 10 are needed \(its share of a set is less than one row\)"),
     ([0] * 50 + [1] * 2, {"a": 60}, {"balance": False}, "class 1 has 2 examples and 30 are needed"),
 ])
 def test_too_few_examples(labels: list[int], sizes: Mapping[str, int] | None, options: dict[str, Any], message: str
@@ -208,7 +208,7 @@ def test_too_few_examples(labels: list[int], sizes: Mapping[str, int] | None, op
 
 def test_too_few_groups() -> None:
     labels, groups = np.arange(40) % 2, np.zeros(40, dtype=int)
-    with pytest.raises(InputError, match=r"side '(a|b)' got 0 examples of class 0 and at least 1 is needed: groups"):
+    with pytest.raises(InputError, match=r"set '(a|b)' got 0 examples of class 0 and at least 1 is needed: groups"):
         split_texts(labels, groups, {"a": 10, "b": 10}, rng())
     with pytest.raises(InputError, match="class 0 has 1 group to plant records of and 2 are needed"):
         split_texts(labels, groups, {}, rng(), planted=4)

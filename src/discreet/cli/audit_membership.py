@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +27,7 @@ from discreet.cli.options import (
     sizes_of,
 )
 from discreet.cli.output import PageOutput, end, provenance
+from discreet.cli.parts import look_at_assigned, look_at_parts
 from discreet.core.design import ASSIGNED, Design, shown_design
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, progress, write_atomic
@@ -151,55 +152,6 @@ class Training:
                     ] = False
 
 
-@group("Models")
-class Scoring:
-    """The models that are scored, and how."""
-
-    model: Annotated[str, option(
-        "M", "The model: folder or hub name (Hugging Face classifier or adapter), python:module:object, or http://….")]
-    members: Annotated[Path, option("F", "JSON Lines, CSV or Parquet with id, text and label: what M was trained on.")]
-    nonmembers: Annotated[Path, option("F", "The same for what it was not trained on.")]
-    references: Annotated[list[str] | None, option(
-        "KIND=M", "A model to compare it to; neutral=M (trained on neither set), paired=M (on the non-members), "
-        "population=M. May be repeated.", "--reference")] = None
-    controls: Annotated[list[str] | None, option(
-        "M", "A control model: trained on neither set, attacked the same way. May be repeated.", "--control")] = None
-    selector: Annotated[str | None, option(
-        "M", "A model trained on neither set, which finds the least likely records, a part of the verdict, and the "
-        "decision boundary among them.")] = None
-    batch: Annotated[int, option("N", "Texts that are scored together.")] = 16
-    device: Annotated[str | None, option("D", "cpu, cuda, cuda:1 …; a GPU where there is one, if not given.")] = None
-    max_tokens: Annotated[int | None, option(
-        "N", "Longer texts keep head and tail; what M allows, if not given.")] = None
-    dtype: Annotated[str, option("T", "float32, or bfloat16, which moves scores.")] = "float32"
-    chat: Annotated[bool, flag("Put each text into the tokeniser's chat template, as a user's turn.")] = False
-    prompt: Annotated[str, option(
-        "P", "What M was trained to read before each text: none, safety or depression (the paper's), @F (the content "
-        "of the file F), or auto (chat template and safety prompt, where there is a template).")] = "none"
-    cache: Annotated[Path | None, option("DIR", "Keep scores (no texts) in DIR, so that a stopped run resumes.")] = None
-
-    def score(self, output: PageOutput, *, allow_split_groups: bool) -> tuple[lib.table.ScoreTable, dict[str, str]]:
-        """The table, and the text of each example; a note where texts were cut."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        table, texts = lib.build.scored_from_model(
-            given.pop("model"), given.pop("members"), given.pop("nonmembers"), **given, quiet=output.quiet,
-            allow_split_groups=allow_split_groups)
-        for one in table.models:
-            if (seen := float(one.facts.get("tokens_seen", 1.0))) < 1.0:
-                output.note(f"{one.name} sees {seen:.1%} of the tokens: texts beyond {one.facts['max_tokens']} tokens "
-                            "keep head and tail")
-        return table, texts
-
-    def provenance(self, table: lib.table.ScoreTable) -> dict[str, Any]:
-        """Both files, keyed hashes of them, and what is known of each model that was scored."""
-        found = provenance(self.members, self.nonmembers)
-        facts = {f"scored_{one.name}": "; ".join(f"{name.replace('_', ' ')} {value}"
-                                                 for name, value in one.facts.items()) for one in table.models}
-        if self.prompt.startswith("@"):
-            facts["prompt_hash"] = KeyedHash.from_environment().of_file(Path(self.prompt[1:]))
-        return {**found, "input": ", ".join(found["input"]), "data_hash": ", ".join(found["data_hash"]), **facts}
-
-
 def scores(
     scores: Annotated[Path, argument(
         "FILE|DIR", "Parquet, CSV or JSON Lines: a row per model and example with model, model_role, example, label, "
@@ -222,20 +174,7 @@ def scores(
                                 allow_split_groups=assignment.allow_split_groups)
     if audit.show_text and not table.of_role("selection"):
         raise UsageError(NO_SELECTOR + "one in the table (model_role 'selection', 'member' false)")
-    _audit(table, scores, design, audit, output, coins=coins, texts=texts)
-
-
-def model(*, scoring: Scoring, assignment: Assignment, audit: Audit, output: PageOutput) -> None:
-    """Score a model on members and non-members, and audit the scores. --out keeps them, too.
-
-    Exits with 0 for pass, 1 for fail, 3 for inconclusive.
-    """
-    design, coins = assignment.check()
-    audit.check()
-    if audit.show_text and scoring.selector is None:
-        raise UsageError(NO_SELECTOR + "--selector M")
-    table, texts = scoring.score(output, allow_split_groups=assignment.allow_split_groups)
-    _audit(table, scoring.members, design, audit, output, coins=coins, texts=texts, facts=scoring.provenance(table))
+    audit_table(table, scores, design, audit, output, coins=coins, texts=texts)
 
 
 def train(*, training: Training, execution: Execution, audit: Audit, output: PageOutput) -> None:
@@ -255,6 +194,7 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
         mismatched=None if mismatched is None else lib.engine.DataFile.of(mismatched))
     # A recipe that is not there, or takes no texts, is refused before a run folder is made.
     experiment.tasks()
+    experiment.check_retrainings(training.seeds)
     if training.plan:
         if output.out is not None or output.report is not None:
             raise UsageError("--plan keeps nothing; expected neither --out nor --report with it")
@@ -265,14 +205,16 @@ def train(*, training: Training, execution: Execution, audit: Audit, output: Pag
     # Training is long, and goes on in its run folder where it was stopped.
     run = output.open_run()
     experiments = [replace(experiment, training_seed=audit.seed + number) for number in range(training.seeds)]
-    with execution.trained(experiments, output.out, quiet=output.quiet) as trained:
+    with execution.trained(experiments, output.out, quiet=output.quiet,
+                           check=lambda one: look_at_assigned(one, output, audit.excluded())) as trained:
         tables = [one.table(reference="neutral" if mismatched is None else "mismatched") for one in trained]
         said = [one.training() for one in trained]
     texts = trained[0].texts()
     if len(tables) > 1:
         _audit_recipe(tables, said, texts, training.data, audit, output, run)
     else:
-        _audit(tables[0], training.data, ASSIGNED, audit, output, texts=texts, further={"training": said[0]}, run=run)
+        audit_table(tables[0], training.data, ASSIGNED, audit, output, texts=texts, further={"training": said[0]},
+                    run=run, looked_at=True)
 
 
 def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapping[str, Any]],
@@ -283,7 +225,6 @@ def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapp
     for scored, said in zip(progress(tables, len(tables), quiet=output.quiet, label="audits"), trained, strict=True):
         table, left_out = scored.without_split_groups()
         lib.check.check_enough(table, source, left_out)
-        lib.parts.check_excluded(table, audit.excluded())
         audits[said["seed"]] = done = discreet.audit_membership(
             table, design=ASSIGNED, texts=texts, provenance={**known, "split_groups_left_out": left_out},
             **audit.options())
@@ -296,13 +237,13 @@ def _audit_recipe(tables: Sequence[lib.table.ScoreTable], trained: Sequence[Mapp
     end(found.verdict)
 
 
-def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Audit, output: PageOutput, *,
-           coins: Coins | None = None, texts: Path | Mapping[str, str] | None = None,
-           facts: Mapping[str, Any] | None = None, further: Mapping[str, Any] | None = None,
-           run: lib.runs.Run | None = None) -> None:
+def audit_table(table: lib.table.ScoreTable, source: Path, design: Design, audit: Audit, output: PageOutput, *,
+                coins: Coins | None = None, texts: Path | Mapping[str, str] | None = None,
+                facts: Mapping[str, Any] | None = None, further: Mapping[str, Any] | None = None,
+                run: lib.runs.Run | None = None, looked_at: bool = False) -> None:
     """Audit `table`, keep it and the record in the run folder, show the record, and end with its exit code.
 
-    `facts` go into the provenance, `further` into the record as it is.
+    `facts` go into the provenance, `further` into the record as it is; `looked_at` says that its parts were.
     """
     known = provenance(source, finished=True) | dict(facts or {})
     if coins is not None:
@@ -313,7 +254,8 @@ def _audit(table: lib.table.ScoreTable, source: Path, design: Design, audit: Aud
     table, left_out = table.without_split_groups()
     lib.check.check_enough(table, source, left_out)
     found = lib.texts.texts_of_examples(texts, table.examples.id) if isinstance(texts, Path) else texts
-    lib.parts.check_excluded(table, audit.excluded())
+    if not looked_at:
+        look_at_parts(table, output, audit.excluded())
     vectors = None if audit.embeddings is None else _vectors(audit.embeddings, table)
     run = run or output.open_run()
     done = discreet.audit_membership(table, design=design, texts=found, **audit.options(),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.audit.experiments.membership import plan as training_plan
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
-    from discreet.audit.membership import attack, compare, embedding, history, parts, recipe
+    from discreet.audit.membership import attack, compare, embedding, history, named_parts, recipe, structure
     from discreet.audit.membership import audit as membership_audit
     from discreet.audit.membership import plan as membership_plan
     from discreet.audit.scores import check, table, write
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.guard.population import private as population_private
     from discreet.guard.population import table as population_table
     from discreet.guard.text.direct import detect
-    from discreet.inputs import answers, columns, datasets, endpoints, rows, texts
+    from discreet.inputs import answers, columns, datasets, endpoints, python_object, rows, texts
     from discreet.inputs.encode import presets
     from discreet.report import batch, commands, figure, junit, render
     from discreet.serve import keys as serve_keys
@@ -78,7 +78,7 @@ HOMES = {
     "leaks": "discreet.synth.leaks",
     "ledger": "discreet.synth.ledger", "membership_audit": "discreet.audit.membership.audit",
     "membership_experiments": "discreet.audit.experiments.membership",
-    "membership_plan": "discreet.audit.membership.plan", "parts": "discreet.audit.membership.parts",
+    "membership_plan": "discreet.audit.membership.plan", "named_parts": "discreet.audit.membership.named_parts",
     "recipe": "discreet.audit.membership.recipe",
     "people": "discreet.guard.population.people", "plan": "discreet.synth.plan",
     "points": "discreet.guard.density.points", "population_fit": "discreet.guard.population.fit",
@@ -87,11 +87,13 @@ HOMES = {
     "published_table": "discreet.audit.labels.published_table", "queue_audit": "discreet.serve.queue.audit",
     "queue_reviews": "discreet.serve.queue.reviews", "queue_tables": "discreet.serve.queue.tables",
     "queue_vault": "discreet.serve.queue.vault", "random": "numpy.random", "reading": "discreet.guard.reading",
-    "records": "discreet.synth.records", "render": "discreet.report.render", "report": "discreet.report",
+    "python_object": "discreet.inputs.python_object", "records": "discreet.synth.records",
+    "render": "discreet.report.render", "report": "discreet.report",
     "reviews": "discreet.guard.reviews", "rows": "discreet.inputs.rows", "runner": "discreet.audit.experiments.runner",
     "runs": "discreet.core.runs", "sealed": "discreet.audit.sealed", "seeds": "discreet.synth.seeds",
     "serve_keys": "discreet.serve.keys", "serve_run": "discreet.serve.run", "serve_settings": "discreet.serve.settings",
     "serve_shadow": "discreet.serve.shadow", "stress": "discreet.guard.stress",
+    "structure": "discreet.audit.membership.structure",
     "synth_endpoints": "discreet.synth.endpoints", "table": "discreet.audit.scores.table",
     "texts": "discreet.inputs.texts", "verdict": "discreet.audit.core.verdict",
     "validate": "discreet.synth.validate", "write": "discreet.audit.scores.write",

@@ -70,7 +70,8 @@ COMMANDS: dict[str, tuple[str | None, str, str]] = {
     "audit": (None, MODELS, "Find out what a model's outputs give away about its training data."),
     "audit membership": (None, "", "Who was in the training set?"),
     "audit membership scores": ("audit_membership:scores", "", "Audit a table of scores."),
-    "audit membership model": ("audit_membership:model", "", "Score a model on members and non-members, and audit it."),
+    "audit membership model": ("audit_membership_model:model", "", "Score a model on members and non-members, and "
+                                                                   "audit it."),
     "audit membership train": ("audit_membership:train", "", "Train every model that an audit needs, and audit them."),
     "audit membership plan": ("audit_membership_runs:plan", "", "How many records and models does a verdict take?"),
     "audit membership compare": ("audit_membership_runs:compare", "", "Does the new model leak more than the old one?"),

@@ -90,14 +90,18 @@ class Execution:
     keep_models: Annotated[bool, flag("Keep the trained models in the store.")] = False
 
     @contextmanager
-    def trained(self, experiments: list[Any], out: Path | None, *, quiet: bool) -> Iterator[list[Any]]:
-        """What the experiments trained. Results of steps are in `store`, in the run's folder, or in one until here."""
+    def trained(self, experiments: list[Any], out: Path | None, *, quiet: bool,
+                check: Callable[[Any], object] | None = None) -> Iterator[list[Any]]:
+        """What the experiments trained. Results of steps are in `store`, in the run's folder, or in one until here.
+
+        `check` sees how the records of the first are assigned, before any model is trained.
+        """
         with ExitStack() as stack:
             part = None if self.store or out else stack.enter_context(TemporaryDirectory(prefix="discreet-"))
             store = Path(part) if part else self.store or Path(out or ".") / "store"
             try:
                 yield lib.runner.train(experiments, store, engine=self.engine, workers=self.workers,
-                                                address=self.address, quiet=quiet)
+                                       address=self.address, quiet=quiet, check=check)
             except DiscreetError as error:
                 # A folder that goes takes its log with it.
                 said = str(error).removesuffix(f"; {store / 'log.jsonl'} has the calls")

@@ -6,7 +6,7 @@ estimate (".882 [.848, .911]"), and what could not be computed is never written 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf
 from string import Formatter
@@ -17,6 +17,8 @@ from discreet.core.records import Estimate
 UNRESOLVED = "unresolved"
 NOTHING = "–"
 """Stands in a cell that does not apply."""
+SEVERAL: Mapping[str, str] = {"class": "classes", "category": "categories"}
+"""Of a kind of part of the data, where it is not the kind with an s."""
 
 
 def number(value: float | None, digits: int = 3, *, sign: bool = False, missing: str = UNRESOLVED) -> str:
@@ -97,6 +99,20 @@ def counted(n: int, one: str, several: str | None = None) -> str:
 def times(n: int) -> str:
     """"once", "4 times"."""
     return "once" if n == 1 else f"{n:,} times"
+
+
+def listed_parts(parts: Iterable[tuple[str, str]], most: int = 5) -> str:
+    """Names of parts of the data such as "class 1", given with their kinds: "class 1 and 245 categories".
+
+    Of a kind with more than `most` it says how many there are.
+    """
+    names: dict[str, list[str]] = {}
+    for kind, name in parts:
+        names.setdefault(kind, []).append(name)
+    said: list[str] = []
+    for kind, found in names.items():
+        said += found if len(found) <= most else [counted(len(found), kind, SEVERAL.get(kind))]
+    return listed(said) if said else ""
 
 
 def listed(names: Sequence[Any]) -> str:

@@ -18,7 +18,7 @@ from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar, cast
 
-from discreet.core.errors import DiscreetError, UsageError
+from discreet.core.errors import DiscreetError, UsageError, meant
 
 T = TypeVar("T")
 
@@ -81,7 +81,8 @@ class Registry(Generic[T]):
         if name not in self._items:
             self._load()
         if name not in self._items:
-            raise UsageError(f"no {self.room} plug-in is called {name!r}: expected one of {', '.join(self)}")
+            raise UsageError(f"{name!r} is none of the {self.room.replace('_', ' ')} that are installed; "
+                             f"{meant(name, self)}")
         return self._items[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -242,17 +243,39 @@ def _csv(path: Path, keep: Names, numeric: Names, expected: str) -> ColumnFile:
         # The system's message quotes the cell; only the places in it are ours to pass on.
         found = CSV_PLACE.search(str(error))
         if found and int(found[1]) < len(header):
-            raise InputError(f"{path}: {header[int(found[1])]!r} holds a cell that is no number; expected one in each "
-                             f"row") from None
+            row = _no_number(path, int(found[1]))
+            raise InputError(f"{path}{'' if row is None else f', {ROW} {row}'}: {header[int(found[1])]!r} holds a cell "
+                             "that is no number; expected one in each row") from None
         raise InputError(f"{path} cannot be read as CSV: cut short, not UTF-8, or rows with more or fewer cells than "
                          f"the header; quote cells that hold commas and write it again") from None
     return ColumnFile(path, names, table.num_rows, table.column)
 
 
-def _csv_header(path: Path) -> list[str]:
-    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
+def _no_number(path: Path, place: int) -> int | None:
+    """The first row of a CSV file whose cell in this column is no number; None where Python reads them all."""
     try:
-        with opened(path, "rb") as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
+        with _csv_lines(path) as lines:
+            for row, record in enumerate(record for record in csv.reader(lines) if record):
+                if row and record[place]:
+                    try:
+                        float(record[place])
+                    except ValueError:
+                        return row
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error, IndexError):
+        return None
+    return None
+
+
+@contextmanager
+def _csv_lines(path: Path) -> Iterator[io.TextIOWrapper]:
+    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    with opened(path, "rb") as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as lines:
+        yield lines
+
+
+def _csv_header(path: Path) -> list[str]:
+    try:
+        with _csv_lines(path) as lines:
             header = next((record for record in csv.reader(lines) if record), None)
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8; expected UTF-8: save it as that, for example with iconv") from None

@@ -115,7 +115,8 @@ def iter_rows(path: Path, columns: Collection[str], required: Collection[str]) -
                 _missing(place, name, row)
         yield place, row
     if empty:
-        raise InputError(f"{path} holds no rows; expected at least one with the columns {_and(required)}")
+        with_columns = f" with the columns {_and(required)}" if required else ""
+        raise InputError(f"{path} holds no rows; expected at least one{with_columns}")
 
 
 def iter_json_lines(lines: Iterable[bytes], source: str) -> Iterator[Row]:

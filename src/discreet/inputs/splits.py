@@ -22,6 +22,8 @@ from discreet.core.types import BoolArray, IntArray
 SIDES = ("a", "b", "val", "cal", "eval", "neutral", "control")
 PAPER_SIZES: Mapping[str, int] = {"a": 2000, "b": 2000, "val": 800, "cal": 1200, "eval": 2000, "neutral": 2000,
                                   "control": 2000}
+MANY_CLASSES = 50
+"""Classes beyond which labels that are too rare are taken for no classes at all."""
 # Default sizes are tried anew at this part of the last, this often, where groups leave a side short.
 SHRINK, SHRINKS = 0.93, 30
 
@@ -153,8 +155,11 @@ class _Table:
 
     def too_few(self, least: int, why: str) -> NoReturn:
         number = int(self.have.argmin())
-        raise InputError(f"class {self.called[number]} has {self.have[number]:,} examples and {least:,} are needed "
-                         f"({why}); give more of that class, or ask for less")
+        many = f", one of {self.have.size:,} classes," if self.have.size > MANY_CLASSES else ""
+        remedy = ("see that the labels are classes and not texts, ids or dates" if many else
+                  "give more of that class, or ask for smaller sets")
+        raise InputError(f"class {self.called[number]}{many} has {counted(int(self.have[number]), 'example')} and "
+                         f"{least:,} are needed ({why}); {remedy}")
 
 
 def _scaled(table: _Table, planted: int, part: float) -> IntArray:
@@ -165,7 +170,7 @@ def _scaled(table: _Table, planted: int, part: float) -> IntArray:
     scaled: IntArray = paper * max(available, 0) // (total * n_classes) * n_classes
     if part == 1.0 and scaled.min() < n_classes:
         table.too_few(-(-total // int(paper.min())) + -(-planted // n_classes),
-                      "the smallest side needs one of each class")
+                      "the smallest set needs one of each class")
     return scaled
 
 
@@ -173,12 +178,12 @@ def _wanted(table: _Table, sizes: IntArray) -> IntArray:
     """Rows of each class on each side, (sides, K)."""
     total, n_classes = int(sizes.sum()), table.have.size
     if total > table.supply.sum() or not table.supply.min():
-        table.too_few(max(-(-total // n_classes), 1), f"the sides ask for {total:,} rows in {n_classes} classes")
+        table.too_few(max(-(-total // n_classes), 1), f"the sets take {total:,} rows in {n_classes} classes")
     wanted = rounded_shares(sizes, table.supply)
     empty = (wanted == 0).any(axis=1) & (sizes >= n_classes)
     if empty.any():
         table.too_few(-(-int(table.supply.sum()) // int(sizes[empty].min())),
-                      "its share of a side is less than one row")
+                      "its share of a set is less than one row")
     return wanted
 
 
@@ -262,9 +267,9 @@ def _check_filled(table: _Table, kept: Sequence[IntArray], asked: IntArray) -> N
     for side, rows, size in zip(SIDES, kept, asked, strict=True):
         got = np.bincount(table.classes[rows], minlength=table.have.size)
         if size >= got.size and not got.min():
-            raise InputError(f"side {side!r} got 0 examples of class {table.called[int(got.argmin())]} and at least 1 "
+            raise InputError(f"set {side!r} got 0 examples of class {table.called[int(got.argmin())]} and at least 1 "
                              f"is needed: groups stay whole, and they are too few or too large; give more groups, or "
-                             f"ask for less")
+                             f"ask for smaller sets")
 
 
 def _notes(table: _Table, asked: IntArray, kept: Sequence[IntArray], planted: int, *, scaled: bool) -> tuple[str, ...]:
@@ -272,8 +277,8 @@ def _notes(table: _Table, asked: IntArray, kept: Sequence[IntArray], planted: in
     notes = [f"{sum(got) + planted:,} of {table.have.sum():,} rows are used; the table has "
              + ", ".join(f"{count:,} of class {name}" for name, count in zip(table.called, table.have, strict=True))]
     if scaled and asked[0] < PAPER_SIZES["a"]:
-        notes.append(f"sides are scaled to {asked[0] / PAPER_SIZES['a']:.3f} of the paper's")
-    notes += [f"side {side!r} has {found:,} rows of {want:,}: groups stay whole"
+        notes.append(f"sets are scaled to {asked[0] / PAPER_SIZES['a']:.3f} of the paper's")
+    notes += [f"set {side!r} has {found:,} rows of {want:,}: groups stay whole"
               for side, found, want in zip(SIDES, got, asked, strict=True) if found < want]
     return tuple(notes)
 

@@ -23,6 +23,8 @@ Estimate: TypeAlias = Mapping[str, Any]
 
 WIDTH, NARROW = 960.0, 400.0
 ROW, GAP = 24.0, 12.0
+LETTER = 7.6
+"""Width of a letter of a label, on average, in bold."""
 DASHED = (0, (5, 4))
 
 
@@ -49,10 +51,12 @@ def dots(lines: Sequence[Line], *, tolerance: float | None = None, legend: Seque
          chance: float | None = 0.5) -> Canvas:
     """Rows of dots with their intervals on one axis, chance and tolerance as lines across.
 
-    `labels` and `notes` are the widths left and right of the axis. A `compact` drawing has each label above its row.
+    `labels` and `notes` are the widths left and right of the axis, the first no wider than the longest label: on a
+    narrow screen the axis is then not out of sight. A `compact` drawing has each label above its row.
     """
     width, row = (NARROW, 1.5 * ROW) if compact else (WIDTH, ROW)
-    left, right = (4.0, width - 10) if compact else (labels, width - 24 - notes)
+    longest = max((LETTER * len(one.label) for one in lines), default=0.0) + 40.0
+    left, right = (4.0, width - 10) if compact else (min(labels, longest), width - 24 - notes)
     top = 40.0 + (20.0 * (len(legend) if compact else 1) if legend else 0.0)
     places, y = list[float](), top
     for one in lines:

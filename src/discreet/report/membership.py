@@ -13,6 +13,7 @@ from discreet.core.numbers import (
     given,
     interval,
     listed,
+    listed_parts,
     number,
     p_value,
     say,
@@ -104,7 +105,8 @@ def _covered(one: Audited, words: page.Record) -> dict[str, str]:
         where = said["where"].format(parts=listed(named))
     return {"where": where, "tolerances": said["tolerances" if parts > 0 else "tolerance"].format(
         whole=given(one.tolerance), part=given(one.tolerance_part), parts=counted(max(parts, 0), "part")),
-        "excluded": said["excluded"].format(parts=listed([part["shown"] for part in excluded])) if excluded else ""}
+        "excluded": said["excluded"].format(parts=listed_parts((part["kind"], part["shown"]) for part in excluded))
+            if excluded else ""}
 
 
 def _parts(one: Audited, words: page.Record) -> Iterator[page.Section | None]:

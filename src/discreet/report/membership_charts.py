@@ -19,6 +19,7 @@ BOUNDARY_N = 20
 BOTH = [("control hollow", "control_auc"), ("target", "auc")]
 MODEL = [("target", "your model"), ("control hollow", "control model")]
 DECILES = {"target": "by your model's own confidence", "selector": "by another model's (the selector's)"}
+OVER_ALL = "tolerance over all records"
 STATES = ("exceeds", "within", "control", "unclear", "excluded")
 ESTIMATES = "auc* control_auc*"
 COUNTS = "members=n_members nonmembers=n_nonmembers"
@@ -234,7 +235,7 @@ def strata(one: Audited) -> Figure | None:
          "line": short(row[name])}
         for (title, name), rows in parts.items() if len(rows) > 1
         for row in sorted(rows, key=lambda row: (-(row["auc"]["value"] or 0.0), row[name]))],
-        BOTH, f"kind=heading name {ESTIMATES} {COUNTS} reason=auc.reason", tolerance=one.tolerance, notes=120,
+        BOTH, f"kind=heading name {ESTIMATES} {COUNTS} reason=auc.reason", tolerance=one.tolerance_part, notes=120,
         note_title="members / others", legend=MODEL)
 
 
@@ -257,7 +258,7 @@ def deciles(one: Audited) -> Figure | None:
                       upright(at - 0.17, row["auc"], "target", 8)]
         shown.append(Panel(title=DECILES[name], x="tenth", y="AUC", marks=marks, axes={
             "xlim": (-0.6, 9.6), "ylim": ends, "xticks": range(10), "xticklabels": range(1, 11)}))
-    legend = [*MODEL, ("tolerance dashed", "tolerance"),
+    legend = [*MODEL, ("tolerance dashed", OVER_ALL),
               *([("target area", "least to most over all models audited")] if one.peers else [])]
     return drawn("deciles", partial(panels, [
         panel for panel, part in zip(shown, parts.values(), strict=True) if part], side=210, legend=legend), [
@@ -300,7 +301,7 @@ def sizes(one: Audited) -> Figure | None:
             "xticklabels": [*(f"{n:,}" for n in ticks[:-1]), f"{ns[-1]:,} (all)"]}))
     return drawn("sizes", partial(panels, shown, side=240, legend=[
         ("target line", "your model, with its 95% interval"), ("control dashed", "control model"),
-        ("null area", "95% of permutations"), ("tolerance dashed", "tolerance")]), [
+        ("null area", "95% of permutations"), ("tolerance dashed", OVER_ALL)]), [
             datum(row, f"n {ESTIMATES} {NULL} {COUNTS}", panel=title) for title, rows, _ in found for row in rows]
         ) if found else None
 

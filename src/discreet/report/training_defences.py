@@ -13,15 +13,17 @@ def summary(record: page.Record) -> page.Summary:
     rows = [{**one, "effect": words["effects"][one["effect"]], "more": listed(
         [part["name"] for part in one["parts"] if part["worse"]] or ["–"])} for one in record["defences"]]
     first = {**base, "effect": "", "more": ""}
-    facts = {**record, "seeds": counted(record["seeds"], "retraining"), "n": counted(len(rows), "defence")}
+    several = words["several" if record["seeds"] > 1 else "once"]
+    facts = {**record, "verdict_on": several["verdict_on"],
+             "over": several["over"].format(seeds=counted(record["seeds"], "retraining"))}
     return page.Summary(
         kind="defend training", verdict=record["verdict"], headline=_headline(record, words),
         kicker=page.kicker(record), leads=_leads(record, words),
         sections=(
             page.part(words["leak"], page.tabled(words["leak_columns"], [first, *rows],
                                                  note=say(words["leak_note"], facts), open=True)),
-            page.part(words["parts"], page.tabled(words["part_columns"], [first, *rows], note=words["parts_note"],
-                                                  open=True)),
+            page.part(words["parts"], page.tabled(words["part_columns"], [first, *rows],
+                                                  note=say(words["parts_note"], facts), open=True)),
             page.part(words["task"], page.tabled(words["task_columns"], [first, *rows],
                                                  note=say(words["task_note"], facts), open=True)),
             page.part("", page.Bullets("", tuple(words["notes"]))),
@@ -39,6 +41,7 @@ def _headline(record: page.Record, words: page.Record) -> str:
         which = "one" if len(named) == 1 else "two"
     else:
         which = "no_leak" if {one["effect"] for one in record["defences"]} <= {"no leak"} else "none"
+    which += "_alone" if len(record["defences"]) == 1 and which in ("one", "none") else ""
     return str(words["headlines"][which].format(names=listed(named) if named else "",
                                                 n=counted(len(record["defences"]), "defence")))
 

@@ -34,11 +34,12 @@ def test_the_usual_ones_are_those_that_the_recipe_has_and_does_not_have_on(monke
     def names(recipe: str) -> list[str]:
         return [one.name for one in defences_of(None, recipe)]
 
-    assert len(names("tfidf-mlp")) == len(DEFAULTS.split(","))
+    assert len(names("tfidf-mlp")) == len(DEFAULTS.split(",")) - 2  # A perceptron has a decay, and no C.
     assert names("tfidf-mlp:patience=2,decay=0.1") == ["label smoothing 0.1", "one of near-duplicates", "DP-SGD, ε 8"]
     monkeypatch.setattr("discreet.audit.defences.candidates.find_spec", lambda name: None)
     assert names("tfidf-mlp")[-1] == "one of near-duplicates"
-    assert names("tfidf-linear") == ["one of near-duplicates"]
+    assert names("tfidf-linear") == ["L2 penalty, C 0.1", "L2 penalty, C 0.01", "one of near-duplicates"]
+    assert names("tfidf-linear:C=0.05") == ["L2 penalty, C 0.01", "one of near-duplicates"]
     # Fine-tuning stops early as it is.
     assert names("transformer")[0] == "weight decay 0.001"
     assert set(DEFAULTS.replace("=0.01", "").split(",")) == set(KINDS)
@@ -52,6 +53,9 @@ def test_the_usual_ones_are_those_that_the_recipe_has_and_does_not_have_on(monke
     ("early-stopping=1.5", "tfidf-mlp", "strength '1.5'; expected a whole number above 0"),
     ("deduplicate=2", "tfidf-mlp", "strength '2'; expected no number"),
     ("weight-decay", "tfidf-linear", "sets the option 'decay', which the recipe 'tfidf-linear' does not have"),
+    ("penalty", "tfidf-mlp", "sets the option 'C', which the recipe 'tfidf-mlp' does not have"),
+    ("penalty=5", "tfidf-linear", "'penalty=5' is weaker than the recipe, which has C=1; expected a smaller number"),
+    ("penalty=1", "tfidf-linear", "the recipe has C=1 as it is"),
     ("dp-sgd=0", "tfidf-mlp", "strength '0'; expected a number above 0"),
     ("dp-sgd", "tfidf-linear", "'dp-sgd' is not there for the recipe 'tfidf-linear'; expected one of cnn, head, mlp"),
     ("dp-sgd=8", "private-head", "the recipe has epsilon=8 as it is"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from tests.audit.membership.scenes import drawn, sure
 from tests.errors import refused
 
@@ -184,9 +185,35 @@ def test_a_defence_must_help_in_each_part_that_leaks_and_harm_none() -> None:
     assert done.cheapest == ("there",)
 
 
+def test_of_training_that_draws_nothing_the_records_alone_are_uncertain() -> None:
+    """One training of each, against DeLong's tests on the records written out."""
+    tables = {name: tables[:1] for name, tables in DEFENDED.items()}
+    done = compare_defences(UNDEFENDED[:1], tables, draws=False)
+    plain = WORLD.examples.planted == 0
+    truth = WORLD.member[0][plain] == 1
+    raw = {}
+    for one in done.defences:
+        old, new = (ratio(table)[plain] for table in (UNDEFENDED[0], tables[one.name][0]))
+        test = delong_test(new, old, truth)
+        error = (test.high - test.low) / 2 / 1.959964
+        raw[one.name] = 2.0 * norm.sf(abs(test.difference) / error)
+        assert (one.leak_change.value, one.leak_change.low, one.leak_change.high) == pytest.approx(
+            (test.difference, test.difference - 1.959964 * error, test.difference + 1.959964 * error), abs=1e-6)
+        assert one.leak.value == pytest.approx(auroc(new, truth))
+    # All parts of the undefended model are above their tolerance, and the p value is the largest of theirs.
+    adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
+    assert all(sure(one.p.value) >= adjusted[one.name] - 1e-9 for one in done.defences)
+    assert {one.name: one.effect for one in done.defences} == {
+        "weak": "unclear", "small": "helps", "free": "helps", "dear": "helps", "more": "worse"}
+    assert (done.seeds, done.cheapest, done.undefended.verdict) == (1, ("free", "small"), "fail")
+    assert "retrainings" not in sure(done.defences[0].leak_change.method)
+
+
 def test_other_records_or_one_seed_are_refused() -> None:
     with refused(InputError, "1 retraining was given; expected at least 2"):
         compare_defences(UNDEFENDED[:1], {})
+    with refused(InputError, "3 retrainings were given of a recipe that draws nothing from its seed; expected one"):
+        compare_defences(UNDEFENDED, {}, draws=False)
     with refused(InputError, "'few' was not trained as often on the same records"):
         compare_defences(UNDEFENDED, {"few": DEFENDED["free"][:2]})
     other = [replace(one, examples=replace(one.examples, id=one.examples.id[::-1].copy())) for one in DEFENDED["free"]]

@@ -32,12 +32,12 @@ def test_what_is_published_is_not_run(steps: Any, store: Store) -> None:
 
 
 @pytest.mark.parametrize(("kind", "error", "words"), [
-    ("", DiscreetError, r"the task x failed with ValueError at engine_steps\.py:\d+; .*log\.jsonl has the calls"),
-    ("exit", DiscreetError, r"the task x failed with SystemExit at engine_steps\.py:\d+"),
-    ("input", InputError, "the task x: scores.csv has 3 columns; expected 4: add one"),
-    ("extra", UsageError, "the task x: training needs the package 'torch'"),
-    ("full", UsageError, "the task x ran out of space on the disk of .*store: free some and run again"),
-    ("wrapped", UsageError, "the task x ran out of space"),
+    ("", DiscreetError, r"the step x failed with ValueError at engine_steps\.py:\d+; .*log\.jsonl has the calls"),
+    ("exit", DiscreetError, r"the step x failed with SystemExit at engine_steps\.py:\d+"),
+    ("input", InputError, "^scores.csv has 3 columns; expected 4: add one"),
+    ("extra", UsageError, "^training needs the package 'torch'"),
+    ("full", UsageError, "the step x ran out of space on the disk of .*store: free some and run again"),
+    ("wrapped", UsageError, "the step x ran out of space"),
 ])
 def test_a_failure_is_one_line_without_data(steps: Any, store: Store, kind: str, error: type[DiscreetError],
                                             words: str) -> None:
@@ -62,7 +62,7 @@ def test_a_library_that_hides_a_full_disk(steps: Any, store: Store, monkeypatch:
 
 
 def test_a_link_in_the_folder_fails_the_task(steps: Any, store: Store) -> None:
-    assert carry_out(Task.of(steps.link, "x"), store)["message"].startswith("the task x failed with ValueError")
+    assert carry_out(Task.of(steps.link, "x"), store)["message"].startswith("the step x failed with ValueError")
 
 
 def test_files_are_checked_before_they_are_used(steps: Any, store: Store, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_worker_of_other_versions_refuses(steps: Any, store: Store, monkeypatc
     task = Task.of(steps.draw, "x", params={"n": 1})
     monkeypatch.setattr("discreet.audit.engine.job.versions_of", lambda *names: versions_of(*names) | {"numpy": "1.0"})
     reply = carry_out(task, store)
-    assert reply["message"].startswith("the task x: numpy differs here")
+    assert reply["message"].startswith("numpy differs here")
     assert store.get(task.key) is None
 
 

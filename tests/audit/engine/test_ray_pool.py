@@ -67,8 +67,8 @@ def test_ray_on_this_machine(tmp_path: Path) -> None:
         ALONE.format(store=str(tmp_path / "store")), HERE)
     assert threads == "2"
     assert after == "False True"
-    assert bad == "the task bad: scores.csv has 3 columns; expected 4: add one"
-    assert worse.startswith("the task bad failed with ValueError at engine_steps.py:")
-    assert fragile.startswith("the task fragile was given up: its worker died 3 times")
+    assert bad == "scores.csv has 3 columns; expected 4: add one"
+    assert worse.startswith("the step bad failed with ValueError at engine_steps.py:")
+    assert fragile.startswith("the step fragile was given up: its process ended 3 times")
     assert fragile.endswith(" 3")
     assert left_running == "True"

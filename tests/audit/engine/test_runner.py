@@ -97,11 +97,11 @@ def test_a_failure_names_its_task_and_keeps_the_rest(steps: Any, tmp_path: Path,
     good = Task.of(steps.draw, "good", params={"n": 2})
     bad = Task.of(steps.fail, "bad/1", params={"kind": "input"})
     after = Task.of(steps.total, "after", inputs={"a": good, "b": bad})
-    with pytest.raises(InputError, match=r"the task bad/1: scores\.csv has 3 columns"):
+    with pytest.raises(InputError, match=r"^scores\.csv has 3 columns"):
         run([good, after], store, engine=engine, workers=1, quiet=True)
     assert store.get(good.key) is not None
     assert events(store, "begin") == Counter(["good", "bad/1"])
-    with pytest.raises(DiscreetError, match="the task bad/2 failed with ValueError at engine_steps"):
+    with pytest.raises(DiscreetError, match="the step bad/2 failed with ValueError at engine_steps"):
         run([Task.of(steps.fail, "bad/2")], store, engine=engine, workers=1, quiet=True)
 
 
@@ -167,7 +167,7 @@ def test_a_task_whose_worker_is_killed_is_tried_again(steps: Any, tmp_path: Path
     lost = [e for e in store.history() if e["event"] == "lost"]
     assert [(e["task"], e["status"]) for e in lost] == [("fragile", -signal.SIGKILL)] * (ATTEMPTS - 1)
     always = Task.of(steps.die, "always", params={"marks": str(marks), "times": 99})
-    with pytest.raises(DiscreetError, match="the task always was given up: its worker died 3 times"):
+    with pytest.raises(DiscreetError, match="the step always was given up: its process ended 3 times"):
         run([always], store, workers=1, quiet=True)
     assert len(list(marks.iterdir())) == 2 * ATTEMPTS - 1
     Store(store.folder)
@@ -200,7 +200,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_read_later(steps: Any, tmp_path:
     store = Store(tmp_path / "store")
     before = Task.of(steps.draw, "before", params={"n": 2})
     task = Task.of(steps.fill, "big", params={"where": where}, inputs={"a": before})
-    with pytest.raises(UsageError, match=r"the task big ran out of space on the disk of .*finished tasks are kept"):
+    with pytest.raises(UsageError, match=r"the step big ran out of space on the disk of .*finished steps are kept"):
         run([task], store, workers=1, quiet=True)
     assert store.get(task.key) is None
     assert store.get(before.key) is not None

@@ -67,7 +67,8 @@ def test_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("row", "message"), [
     ("0,.5,1,.5", "line 2: 'n_canaries' is 0; expected a whole number, at least 1"),
     ("1.5,.5,1,.5", "'n_canaries' is 1.5"), ("1e99,.5,1,.5", "'n_canaries' is 1E"),
-    ("x,.5,1,.5", "'n_canaries' is not a number"), ("10,.5,0,.5", "'epsilon' is 0; expected a number above 0, or inf"),
+    ("x,.5,1,.5", "'n_canaries' is not a number; expected a whole number"),
+    ("10,.5,0,.5", "'epsilon' is 0; expected a number above 0, or inf"),
     ("10,.5,-1,.5", "'epsilon' is -1"), ("10,.5,nan,.5", "'epsilon' is not a number"),
     ("10,.5,,.5", "'epsilon' is not a number"), ("10,.5,1,", "'success' is not a number"),
     ("10,.5,1,nan", "'success' is NaN or infinite"),

@@ -11,10 +11,11 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
 from discreet.audit.membership.evaluation_sets import Selector
-from discreet.audit.membership.parts import FEWEST, PartFinding, check_excluded, covered_parts, part_findings
+from discreet.audit.membership.named_parts import FEWEST, check_parts, part_sizes, small_parts
+from discreet.audit.membership.parts import PartFinding, covered_parts, part_findings
 from discreet.audit.membership.rows import judged_row
 from discreet.audit.scores.table import ScoreTable
-from discreet.core.errors import UsageError
+from discreet.core.errors import InputError, UsageError
 from discreet.core.types import FloatArray
 from discreet.stats import auroc, rank_sum_p
 
@@ -108,9 +109,43 @@ def test_an_excluded_part_has_no_figure_and_is_named() -> None:
     assert [one.state for one in audited(table, exclude_parts=["class"]).decisive.parts][1:3] == ["excluded"] * 2
     for wrong in ("class 7", "all records", "structure", "least likely records"):
         with pytest.raises(UsageError, match="is no part that can be excluded: expected some of class 0, class 1"):
-            check_excluded(table, [wrong])
+            check_parts(table, [wrong])
     with pytest.raises(UsageError, match=r"expected a list of names, such as \['class 1'\]"):
-        check_excluded(table, "class 1")
+        check_parts(table, "class 1")
+
+
+def test_the_sizes_of_parts_are_those_that_are_judged() -> None:
+    table = drawn(World(selector=0))
+    judged = {one.name: (one.n_members, one.n_nonmembers) for one in audited(table).decisive.parts[1:]}
+    sizes = part_sizes(table)
+    assert {name: one for of_kind in sizes.values() for name, one in of_kind.items()} == judged
+    assert list(part_sizes(table, ["category", "class 0"])) == ["class"]
+    # Of users each counts once.
+    users = drawn(World(members=400, others=0, clean=400, selector=0, group_size=4))
+    assert part_sizes(users)["class"]["class 0"][0] < (users.examples.label[users.member[0] == 1] == 0).sum()
+
+
+def test_a_column_that_is_nearly_an_id_is_refused_before_scores_are_read_unless_excluded() -> None:
+    table = drawn(RARE)
+    n = len(table.examples)
+
+    def by(values: int, rest: str = "common") -> ScoreTable:
+        """So many values of six records each; the others have one value."""
+        names = [f"case-{row // 6}" if row // 6 < values else rest for row in np.random.default_rng(0).permutation(n)]
+        return replace(table, examples=replace(table.examples, categories=tuple(frozenset({one}) for one in names)),
+                       logits=np.full_like(table.logits, np.nan))
+
+    with pytest.raises(InputError, match=r"'category' names [0-9]+ parts .* too few to decide .* exclude 'category'"):
+        check_parts(by(120))
+    check_parts(by(120), ["category"])
+    assert small_parts(by(120), ["category"]) == []
+    check_parts(by(40))
+    [said] = small_parts(by(40))
+    assert said.startswith("40 of the 41 parts by 'category' have fewer than 10 members or non-members (the smallest, ")
+    assert small_parts(table) == []
+    # Many parts that are large enough are no id.
+    check_parts(replace(table, examples=replace(table.examples, categories=tuple(
+        frozenset({f"topic {row % 60}"}) for row in np.random.default_rng(1).permutation(n)))))
 
 
 def test_a_control_model_that_the_attack_finds_too_leaves_a_part_undecided() -> None:

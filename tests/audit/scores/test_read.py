@@ -192,11 +192,13 @@ def test_files_without_rows_and_files_cut_short(tmp_path: Path, ending: str) -> 
     none = pa.table({"model": pa.array([], pa.string()), "logit": pa.array([], pa.float64())})
     parquet.write_table(none, tmp_path / "none.parquet")
     assert "no rows" in refused(tmp_path / "none.parquet")
+    (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
+    assert refused(tmp_path / "none.jsonl").endswith("none.jsonl holds no rows; expected at least one")
 
 
 def test_cells_that_are_no_numbers_are_never_quoted(tmp_path: Path) -> None:
     rows = [*ROWS, {**ROWS[0], "logit_1": MARK}]
-    assert "'logit_1' holds a cell that is no number" in refused(put(tmp_path / "s.csv", rows))
+    assert "s.csv, row 4: 'logit_1' holds a cell that is no number" in refused(put(tmp_path / "s.csv", rows))
     assert "line 4: 'logit_1' is a string; expected a number" in refused(put(tmp_path / "s.jsonl", rows))
     text = [{**row, "logit_1": str(row["logit_1"])} for row in rows]
     assert "'logit_1' holds no numbers" in refused(put(tmp_path / "s.parquet", text))

@@ -74,7 +74,7 @@ def test_a_builtin_comes_back() -> None:
 
 
 @pytest.mark.parametrize(("spec", "said"), [
-    ("gone", "no recipes plug-in is called 'gone': expected one of cnn, .*tfidf-mlp"),
+    ("gone", "'gone' is none of the recipes that are installed; expected some of cnn, .*tfidf-mlp"),
     ("sample:colour=red", "no option 'colour': expected base, regime, rank, rate, targets, fast, layers"),
     ("sample:rank=red", "rank is 'red'; expected a whole number"), ("sample:rank=1.5", "expected a whole number"),
     ("sample:rank=none", "expected a whole number"), ("sample:rank=true", "expected a whole number"),
@@ -132,7 +132,7 @@ def test_folders_that_hold_no_such_model(saved: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("key", "value", "said"), [
     ("version", 2, "version 2"), ("format", "other", "no manifest of the format"), ("n_classes", 3, "was changed"),
     ("n_classes", 1, "n_classes >= 2"), ("facts", {}, "was changed"), ("facts", None, "and facts"),
-    ("recipe", {"name": "gone"}, "no recipes plug-in is called 'gone'"), ("recipe", 3, "must give 'recipe'"),
+    ("recipe", {"name": "gone"}, "'gone' is none of the recipes"), ("recipe", 3, "must give 'recipe'"),
     ("recipe", {"name": "tfidf-mlp", "hidden": 4}, "was changed"), ("files", {}, "no model.safetensors|cannot be read"),
 ])
 def test_changed_manifests(saved: Path, key: str, value: Any, said: str) -> None:

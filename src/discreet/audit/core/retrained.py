@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from statistics import NormalDist, fmean
 from typing import TypeAlias
 
@@ -15,9 +16,10 @@ NOT_ALL = Estimate.unresolved("not every retraining has this figure", unit="retr
 
 
 def means_of(estimates: Sequence[Sequence[Estimate]]) -> Means:
-    """The mean over retrainings (at least two) of the mean over the figures of each.
+    """The mean over retrainings of the mean over the figures of each.
 
-    Errors are read off the intervals; figures of one retraining count as if they erred alike.
+    Errors are read off the intervals; figures of one retraining count as if they erred alike. One retraining is for a
+    recipe that draws nothing: then records are the only source of error.
     """
     every = [one for of_seed in estimates for one in of_seed]
     if any(one.value is None or one.low is None or one.high is None for one in every):
@@ -26,7 +28,13 @@ def means_of(estimates: Sequence[Sequence[Estimate]]) -> Means:
     values = [fmean(one.value or 0.0 for one in of_seed) for of_seed in estimates]
     low = [fmean(((one.value or 0.0) - (one.low or 0.0)) / z[one.level] for one in of_seed) for of_seed in estimates]
     high = [fmean(((one.high or 0.0) - (one.value or 0.0)) / z[one.level] for one in of_seed) for of_seed in estimates]
-    return retrained_mean(values, low), retrained_mean(values, high)
+    return _mean(values, low), _mean(values, high)
+
+
+def _mean(values: Sequence[float], errors: Sequence[float]) -> RetrainedMean:
+    if len(values) == 1:
+        return RetrainedMean(values[0], errors[0], inf, 0.0)
+    return retrained_mean(values, errors)
 
 
 def estimate_of(means: Means, n: int, within: tuple[float, float], level: float = 0.95) -> Estimate:
@@ -37,7 +45,7 @@ def estimate_of(means: Means, n: int, within: tuple[float, float], level: float 
     end = 0.5 + level / 2.0
     return Estimate(lower.value, max(within[0], lower.value - lower.bound(end)),
                     min(within[1], upper.value + upper.bound(end)), level=level, n=n, unit="retraining",
-                    method="Obuchowski–Rockette over retrainings and records")
+                    method="Obuchowski–Rockette over retrainings and records" if n > 1 else "normal, over records")
 
 
 def two_sided_p(means: Means, null: float = 0.0) -> float | None:

@@ -11,7 +11,7 @@ from discreet.audit.train.base import recipes
 from discreet.audit.train.spec import recipe_of
 from discreet.core.errors import UsageError, meant
 
-DEFAULTS = "early-stopping,weight-decay,weight-decay=0.01,label-smoothing,deduplicate,dp-sgd"
+DEFAULTS = "early-stopping,weight-decay,weight-decay=0.01,penalty,penalty=0.01,label-smoothing,deduplicate,dp-sgd"
 """What is tried where nobody says: those of these that the recipe has, and does not have on; DP-SGD where its library
 is installed."""
 PRIVATE = "private-"
@@ -31,18 +31,20 @@ class Defence:
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What a word stands for: an option of recipes and the strength that it has where none is given, None for a change
-    of the rows; `private` where the option is of the recipe that trains by DP-SGD."""
+    of the rows; `private` where the option is of the recipe that trains by DP-SGD, `inverse` where less is stronger."""
 
     called: str
     option: str | None = None
     usual: float | None = None
     whole: bool = False
     private: bool = False
+    inverse: bool = False
 
 
 KINDS: Mapping[str, Kind] = {
     "early-stopping": Kind("early stopping, patience", "patience", 3, whole=True),
     "weight-decay": Kind("weight decay", "decay", 0.001),
+    "penalty": Kind("L2 penalty, C", "C", 0.1, inverse=True),
     "label-smoothing": Kind("label smoothing", "smoothing", 0.1),
     "deduplicate": Kind("one of near-duplicates"),
     "dp-sgd": Kind("DP-SGD, ε", "epsilon", 8.0, private=True),
@@ -61,7 +63,7 @@ def defences_of(words: str | None, recipe: Mapping[str, Any] | str) -> list[Defe
     found: list[Defence] = []
     for word in given.split(","):
         kind, strength = _read(word.strip())
-        if words is not None or _usual(kind, plain):
+        if words is not None or _usual(kind, strength, plain):
             found.append(_applied(word.strip(), kind, strength, plain))
     names = [one.name for one in found]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -87,8 +89,10 @@ def _read(word: str) -> tuple[Kind, float | None]:
     return kind, strength
 
 
-def _usual(kind: Kind, recipe: Mapping[str, Any]) -> bool:
+def _usual(kind: Kind, strength: float | None, recipe: Mapping[str, Any]) -> bool:
     """Whether a defence is tried on a recipe where nobody names any."""
+    if kind.inverse and kind.option is not None:
+        return float(recipe.get(kind.option, 0.0)) > (strength or 0.0)
     if kind.private:
         return f"{PRIVATE}{recipe['name']}" in recipes and find_spec("opacus") is not None
     return kind.option is None or recipe.get(kind.option, "not there") in (None, 0.0)
@@ -106,6 +110,9 @@ def _applied(word: str, kind: Kind, strength: float | None, recipe: Mapping[str,
     if recipe.get(kind.option) == value:
         raise UsageError(f"the recipe has {kind.option}={value:g} as it is, so that the defence {word!r} changes "
                          "nothing; give another strength, or a recipe without it")
+    if kind.inverse and value > recipe[kind.option]:
+        raise UsageError(f"the defence {word!r} is weaker than the recipe, which has {kind.option}="
+                         f"{recipe[kind.option]:g}; expected a smaller number, which is a stronger penalty")
     return Defence(f"{kind.called} {value:g}", recipe_of({**trained, kind.option: value}).to_json())
 
 

@@ -6,18 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.retrained import Means, means_of
-from discreet.audit.core.verdict import ALPHA
+from discreet.audit.core.verdict import ALPHA, Word
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import PRIMARY, audit_membership, primary_scores
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.guarantee import Guarantee, guarantee_of
 from discreet.audit.membership.parts import CoveredPart, covered_parts
-from discreet.audit.membership.recipe import RecipeAudit, audit_recipe
+from discreet.audit.membership.recipe import audit_recipe, recipe_parts
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_row, judged_row
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import ASSIGNED
@@ -74,9 +75,18 @@ class Target:
         return np.asarray(self.p[self.tested].argmax(axis=1) == self.table.examples.label[self.tested], dtype=np.bool_)
 
 
+class Audited(NamedTuple):
+    """What the audits of the retrainings say: the verdict, the parts that are above their tolerance, and the highest
+    lower bound on ε."""
+
+    verdict: Word
+    above: Sequence[str]
+    epsilon: Estimate
+
+
 @dataclass(frozen=True, eq=False)
 class Retrainings:
-    """The retrainings of one way to train, each with its targets."""
+    """The retrainings of one way to train, each with its targets; one alone of a recipe that draws nothing."""
 
     name: str
     tables: Sequence[ScoreTable]
@@ -133,14 +143,16 @@ class Retrainings:
         return max(known, key=lambda one: (0.0 if one.lower.value is None else one.lower.value) - one.epsilon)
 
     @cached_property
-    def audited(self) -> tuple[RecipeAudit, Estimate]:
-        """The audit of the recipe, and the highest lower bound on ε."""
+    def audited(self) -> Audited:
+        """The verdict on the recipe; of one training its own, with the parts as means over its targets."""
         audits = {place: audit_membership(table, design=ASSIGNED, permutations=0, bootstraps=1, seed=self.seed,
                                           attacks=("loss",)) for place, table in enumerate(self.tables)}
         bounds = [bound for audit in audits.values() for one in audit.targets
                   if (bound := one.controls["epsilon_lower"]).value is not None]
         highest = max(bounds, key=lambda one: one.value or 0.0, default=Estimate.unresolved("no bound could be made"))
-        return audit_recipe(audits), highest
+        parts = recipe_parts(audits)
+        verdict = audits[0].verdict if len(audits) == 1 else audit_recipe(audits).verdict
+        return Audited(verdict, [one.name for one in parts if one.state == "exceeds"], highest)
 
     @property
     def part_names(self) -> list[str]:

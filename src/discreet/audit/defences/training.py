@@ -2,8 +2,9 @@
 
 The attack is the primary endpoint of the membership audit, with references and a control model that each defence
 trained itself: the attacker knows it. A figure of one retraining is the mean over its targets, f_A and f_B; the mean
-over retrainings has both seeds and records as sources of error (`discreet.audit.core.retrained`). p values are
-two-sided and corrected by Holm over the defences.
+over retrainings has both seeds and records as sources of error (`discreet.audit.core.retrained`). Of a recipe that
+draws nothing from its seed there is one training, and the records are the only source. p values are two-sided and
+corrected by Holm over the defences.
 
 A defence *helps* where the AUC falls by more than chance explains in each part of the records in which the undefended
 recipe is above its tolerance (over all records where it is above in none, and leaks), the control models do not fall in
@@ -23,7 +24,7 @@ from discreet.audit.core.verdict import ALPHA, Part, Word
 from discreet.audit.defences.quality import auc_changes, balanced_change, task_aucs
 from discreet.audit.defences.retrainings import Retrainings, Target, changed
 from discreet.audit.membership.guarantee import Guarantee
-from discreet.audit.membership.parts import WHOLE
+from discreet.audit.membership.named_parts import WHOLE
 from discreet.audit.membership.rows import Row
 from discreet.audit.membership.utility import utility_of
 from discreet.audit.scores.table import ScoreTable
@@ -137,22 +138,27 @@ class DefenceComparison(Part):
         return "fail" if self.reasons else None
 
 
-def compare_defences(undefended: Sequence[ScoreTable], defended: Mapping[str, Sequence[ScoreTable]], *, seed: int = 0
-                     ) -> DefenceComparison:
+def compare_defences(undefended: Sequence[ScoreTable], defended: Mapping[str, Sequence[ScoreTable]], *, seed: int = 0,
+                     draws: bool = True) -> DefenceComparison:
     """Compare defences, each with tables of the same retrainings in the same order, on one split of the records.
 
-    The tables are those of `discreet.audit.experiments.MembershipExperiment`. `seed` draws what an audit draws.
-    Raises InputError for fewer than two retrainings, other numbers of them, other records, or no attack that can run.
+    The tables are those of `discreet.audit.experiments.MembershipExperiment`. `seed` draws what an audit draws. Where
+    `draws` is False, training draws nothing from its seed: one table of each is all there is, every model pair is
+    compared record by record, and the records are the only source of error. Raises InputError for fewer than two
+    retrainings (or another number than one), other records, or no attack that can run.
     """
-    if len(undefended) < FEWEST_SEEDS:
+    if len(undefended) < FEWEST_SEEDS and draws:
         raise InputError(f"{len(undefended)} retraining was given; expected at least {FEWEST_SEEDS}, so that chance in "
                          "training is measured")
+    if len(undefended) != 1 and not draws:
+        raise InputError(f"{len(undefended)} retrainings were given of a recipe that draws nothing from its seed; "
+                         "expected one: the others are the same model")
     base = Retrainings.of(UNDEFENDED, undefended, seed)
     others = [Retrainings.of(name, tables, seed) for name, tables in defended.items()]
     for one in others:
         one.check(base)
     pairs = [_Pair(base, one) for one in others]
-    above = [one.name for one in base.audited[0].parts if one.state == "exceeds"]
+    above = base.audited.above
     leaks = bool(above) or (
         (two_sided_p(base.leak, 0.5) or 1.0) < ALPHA and base.leak is not None and base.leak[0].value > 0.5)
     worse = _worse(pairs, base.part_names)
@@ -272,22 +278,22 @@ class _Pair:
         """All figures."""
         n, repeated = len(self.new.tables), self._rows(None)
         pairs = list(self._targets())
-        audit, epsilon = self.new.audited
+        audited = self.new.audited
 
         def mean(estimates: Sequence[Sequence[Estimate]], least: float = 0.0) -> Estimate:
             return estimate_of(means_of(estimates), n, (least, 1.0))
 
         return DefenceFinding(
             self.new.name, effect, mean([[row.auc for row in of_seed] for of_seed in self._parts[WHOLE]]),
-            self.estimate("leak"), _p(p), self.estimate("control"),
+            self.estimate("leak"), _p(p, n), self.estimate("control"),
             mean([[row.auc for row in of_seed] for of_seed in repeated]),
             mean([[row.difference["auc"] for row in of_seed] for of_seed in repeated], -1.0),
             mean([[one for _, new in of_seed for one in task_aucs(new)] for of_seed in pairs]), self.estimate("auc"),
-            _p(auc_p), mean([[utility_of(new.table, new.sets, new.units)["balanced"]["test"] for _, new in of_seed]
-                              for of_seed in pairs]),
+            _p(auc_p, n), mean([[utility_of(new.table, new.sets, new.units)["balanced"]["test"] for _, new in of_seed]
+                                 for of_seed in pairs]),
             mean([[balanced_change(old.right(), new.right(), new.table.examples.label[new.tested],
                                  new.units.at(new.tested)) for old, new in of_seed] for of_seed in pairs], -1.0),
-            audit.verdict, epsilon, self.new.guarantee, tuple(
+            audited.verdict, audited.epsilon, self.new.guarantee, tuple(
                 DefencePart(name, mean([[row.auc for row in of_seed] for of_seed in rows]),
                             estimate_of(self.leak[name], n, (-1.0, 1.0)), name in worse)
                 for name, rows in self._parts.items() if name != WHOLE))
@@ -297,7 +303,8 @@ def _changes(rows: Sequence[Sequence[Row]]) -> Means:
     return means_of([[row.difference["auc"] for row in of_seed] for of_seed in rows])
 
 
-def _p(value: float | None) -> Estimate:
+def _p(value: float | None, n: int) -> Estimate:
     if value is None:
         return Estimate.unresolved("not every retraining has both figures", unit="retraining")
-    return Estimate(value, None, None, unit="retraining", method="t over retrainings, two-sided, Holm over defences")
+    over = "t over retrainings" if n > 1 else "normal, over records"
+    return Estimate(value, None, None, unit="retraining", method=f"{over}, two-sided, Holm over defences")

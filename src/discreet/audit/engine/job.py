@@ -110,14 +110,15 @@ def _carry_out(store: Store, key: str, spec: Mapping[str, Any], order: Order) ->
 
 def _reply(error: BaseException, name: str, store: str) -> Reply:
     if _no_room(error):
-        return {"ok": False, "kind": "UsageError", "message": f"the task {name} ran out of space on the disk of {store}"
-                ": free some and run again; finished tasks are kept"}
+        return {"ok": False, "kind": "UsageError", "message": f"the step {name} ran out of space on the disk of {store}"
+                ": free some and run again; finished steps are kept"}
     if isinstance(error, DiscreetError):
         kind = next(label for label, one in KINDS.items() if isinstance(error, one))
-        return {"ok": False, "kind": kind, "message": f"the task {name}: {error}"}
+        # Worded for whoever gave the data or options; the log says in which step it was.
+        return {"ok": False, "kind": kind, "message": str(error)}
     last = traceback.extract_tb(error.__traceback__)[-1]
     return {"ok": False, "kind": "DiscreetError",
-            "message": f"the task {name} failed with {type(error).__name__} at {Path(last.filename).name}:"
+            "message": f"the step {name} failed with {type(error).__name__} at {Path(last.filename).name}:"
                        f"{last.lineno}; {Path(store) / 'log.jsonl'} has the calls"}
 
 
@@ -139,5 +140,5 @@ def error_of(reply: Reply) -> DiscreetError:
 
 def lost(name: str, times: int) -> Reply:
     """The reply for a task whose worker died every time."""
-    return {"ok": False, "kind": "DiscreetError", "message": f"the task {name} was given up: its worker died {times} "
-            "times, as when memory runs out; use fewer workers, or a smaller task"}
+    return {"ok": False, "kind": "DiscreetError", "message": f"the step {name} was given up: its process ended {times} "
+            "times without a result, as when memory runs out; use fewer workers, or give it less data"}

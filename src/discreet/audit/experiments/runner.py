@@ -79,14 +79,22 @@ class Trained(Generic[E]):
 
 
 def train(experiments: Sequence[E], store: Store | Path | str, *, engine: str = "local", workers: int | None = None,
-          address: str | None = None, quiet: bool = False) -> list[Trained[E]]:
+          address: str | None = None, quiet: bool = False, check: Callable[[Trained[E]], object] | None = None
+          ) -> list[Trained[E]]:
     """Train everything that the experiments need, each model once; what the store has is not trained again.
 
-    Raises DiscreetError as `engine.run`, UsageError and InputError as `Experiment.tasks` and `Experiment.read`.
+    `check` is called before any model is trained, with the first experiment and the results of its tasks that read no
+    other result: how its records are assigned. Raises DiscreetError as `engine.run`, UsageError and InputError as
+    `Experiment.tasks` and `Experiment.read`, and what `check` raises.
     """
     opened = store if isinstance(store, Store) else Store(store)
     stored = stored_models(opened)
     tasks = [experiment.tasks(stored) for experiment in experiments]
+    if check is not None:
+        first = {name: task for name, task in tasks[0].items() if not task.inputs}
+        prepared = run(list(first.values()), opened, engine="inline", quiet=True)
+        check(Trained(experiments[0], {name: prepared[task.key] for name, task in first.items()},
+                      experiments[0].read()))
     found = run([task for one in tasks for task in one.values()], opened, engine=engine, workers=workers,
                 address=address, quiet=quiet, label="models")
     return [Trained(experiment, {name: found[task.key] for name, task in one.items()}, experiment.read())

@@ -127,21 +127,21 @@ def _shares(rows: Sequence[tuple[Place, Mapping[str, Any]]], name: str) -> tuple
     return {place: float(value / scale) for (place, _), value in zip(rows, given, strict=True)}, unit
 
 
-def _number(place: Place, row: Mapping[str, Any], name: str) -> Decimal:
+def _number(place: Place, row: Mapping[str, Any], name: str, expected: str = "a share or a percentage") -> Decimal:
     value = row[name]
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         place.fail(f"{name!r} is {json_type(value)}; expected a number")
     try:
         number = Decimal(str(value).strip().removesuffix("%").strip())
     except InvalidOperation:
-        place.fail(f"{name!r} is not a number; expected a share or a percentage")
+        place.fail(f"{name!r} is not a number; expected {expected}")
     if not number.is_finite():
-        place.fail(f"{name!r} is NaN or infinite; expected a share or a percentage")
+        place.fail(f"{name!r} is NaN or infinite; expected {expected}")
     return number
 
 
 def _whole(place: Place, row: Mapping[str, Any], name: str, least: int) -> int:
-    number = _number(place, row, name)
+    number = _number(place, row, name, "a whole number")
     if number != number.to_integral_value() or not least <= number <= MOST:
         place.fail(f"{name!r} is {number}; expected a whole number, at least {least}")
     return int(number)

@@ -26,7 +26,8 @@ from discreet.audit.membership.controls import (
 )
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.guarantee import Guarantee, guarantee_of
-from discreet.audit.membership.parts import PartFinding, check_excluded, covered_parts, part_findings
+from discreet.audit.membership.named_parts import check_parts
+from discreet.audit.membership.parts import PartFinding, covered_parts, part_findings
 from discreet.audit.membership.record_risk import RecordRisk, record_risk, records_csv
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
 from discreet.audit.membership.structure import TreeStructure
@@ -210,7 +211,7 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     targets = table.of_role("target")
     if not targets:
         raise InputError("the table has no target: expected model_role 'target' on the model to audit")
-    check_excluded(table, exclude_parts)
+    check_parts(table, exclude_parts)
     # The primary endpoint does not depend on which attacks the user picks.
     names = None if attacks is None else list(dict.fromkeys([*attacks, *(name for name, _, _ in PRIMARY)]))
     asked = _Asked(known_design(design), tolerance_auc, tolerance_part, tuple(exclude_parts), tuple(base_rates), texts,

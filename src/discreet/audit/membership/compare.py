@@ -21,7 +21,8 @@ from discreet.audit.core.verdict import ALPHA, Audit, Part, Sentence, Sentences,
 from discreet.audit.membership.attack import Scores, score_all
 from discreet.audit.membership.audit import PRIMARY
 from discreet.audit.membership.evaluation_sets import Selector, evaluation_sets, selector_p, true_class_p
-from discreet.audit.membership.parts import FEWEST, WHOLE, CoveredPart, covered_parts
+from discreet.audit.membership.named_parts import FEWEST, WHOLE
+from discreet.audit.membership.parts import CoveredPart, covered_parts
 from discreet.audit.membership.rows import JudgedRow, estimate_row, judged_row
 from discreet.audit.scores.table import Examples, ScoreTable
 from discreet.core.errors import InputError
@@ -156,8 +157,10 @@ class _Pair:
         kept = np.array(shared, dtype=np.int64)
         base = replace(rows[1], rows=kept, pool=kept)
         if min(base.truth.sum(), (~base.truth).sum()) < FEWEST:
-            raise InputError(f"{int(base.truth.sum())} members and {int((~base.truth).sum())} non-members are in both "
-                             f"tables with the same label and membership; expected at least {FEWEST} of each")
+            raise InputError(f"{counted(int(base.truth.sum()), 'member')} and {int((~base.truth).sum())} non-members "
+                             f"are in both tables with the same label and membership, of {int((same >= 0).sum()):,} "
+                             f"examples with one name in both; expected at least {FEWEST} of each: score the same "
+                             "records, under the same names and with the same members, with both models")
         before = rows[0].scores
         moved = replace(before, target=_moved(before.target, same), control=_moved(before.control, same))
         # The least likely records by both selection models, thinned by lots that depend on the names alone.

@@ -16,7 +16,7 @@ import discreet
 from discreet.audit.core.verdict import check_at_least
 from discreet.audit.membership.audit import AuditOptions, MembershipAudit, audit_membership, check_options
 from discreet.audit.membership.memory_sets import MemorySets, blind_features, group_codes, label_codes
-from discreet.audit.membership.parts import check_excluded
+from discreet.audit.membership.named_parts import check_parts
 from discreet.audit.membership.structure import tree_structure
 from discreet.audit.scores.adapters.in_memory import Answers, check_model, score_in_memory
 from discreet.audit.scores.adapters.scorer import class_codes, named_classes
@@ -132,7 +132,7 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     table = _table(sets, target, classes)
     if selector is None:
         # Before hours of training; with a selector there is one more part, and its scores come later.
-        check_excluded(table, options.get("exclude_parts", ()))
+        check_parts(table, options.get("exclude_parts", ()))
     asked = _Perturbed(sets.records.inputs, [int(one) for one in rng.integers(2**31, size=perturbations)], batch)
     table = replace(table, steadiness=asked.steadiness(model, target, table, target.classes, "model"))
     further = chain([_Further(model, "target", None, sets.member)],

@@ -11,7 +11,7 @@ records: each part is judged by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from statistics import NormalDist
@@ -23,25 +23,19 @@ from discreet.audit.core.power import inflation_of, records_to_pass
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Part
 from discreet.audit.membership.evaluation_sets import Selector
+from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, PartKind, class_called, named_parts
 from discreet.audit.membership.rows import JudgedRow, estimate_row
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import off
-from discreet.core.errors import UsageError
+from discreet.core.numbers import listed_parts
 from discreet.core.records import Estimate
-from discreet.core.types import BoolArray, IntArray
 from discreet.stats import auroc_estimate, holm, rank_sum_p
 
-PartKind = Literal["all records", "class", "category", "structure", "least likely records"]
 PartState = Literal["exceeds", "within", "control", "unclear", "excluded"]
 
-WHOLE: PartKind = "all records"
-LEAST_LIKELY: PartKind = "least likely records"
 LEAST_LIKELY_SIZE = 50
 """Records per class of members, and of non-members, in that part: with the 20 of the paper's decision boundary and two
 classes, one model in four without any leak would exceed a tolerance of .65."""
-
-FEWEST = 10
-"""Members, and non-members, from which a part can leak: fewer never decide anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,61 +120,21 @@ class PartFinding(Part):
         return self.counts[1]
 
 
-def check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
-    """UsageError where `excluded` holds a name that is neither a part of the table nor a kind of part that it has."""
-    if isinstance(excluded, str):
-        raise UsageError(f"exclude_parts is {excluded[:40]!r}; expected a list of names, such as [{excluded[:40]!r}]")
-    if not excluded:
-        return
-    named = [(kind, value) for kind, value, _ in named_parts(np.arange(len(table.examples)), table)]
-    called = [part_name(kind, value, table) for kind, value in named]
-    parts = called + ([LEAST_LIKELY] if table.of_role("selection") else [])
-    known = {*parts, *(kind for kind, _ in named), *(f"{kind} {value}" for kind, value in named)}
-    if unknown := [name for name in excluded if name not in known]:
-        raise UsageError(f"{unknown[0][:40]!r} is no part that can be excluded: expected some of {', '.join(parts)}")
-
-
 def covered_parts(base: JudgedRow, table: ScoreTable, selector: Selector, excluded: Sequence[str] = ()
                   ) -> list[CoveredPart]:
     """The parts of the global row `base` that have members, all records first; reads no score of the target.
 
-    `excluded` are names of parts, or kinds ("class" for every class), as `check_excluded` has checked them.
+    `excluded` are names of parts, or kinds ("class" for every class), as `check_parts` has checked them.
     """
     found = [CoveredPart(WHOLE, "", base)]
     for kind, value, inside in named_parts(base.rows, table):
         part = base.part(inside, "label", int(value)) if kind == "class" else base.part(inside, kind, value)
         if part.truth.any() and part.rows.size < base.rows.size:
-            found.append(CoveredPart(kind, value, part, called=_called(kind, value, table)))
+            found.append(CoveredPart(kind, value, part, called=class_called(kind, value, table)))
     least_likely = base.boundary(selector, "boundary", LEAST_LIKELY_SIZE)
     if least_likely.reason is None and least_likely.rows.size:
         found.append(CoveredPart(LEAST_LIKELY, "", least_likely))
     return [replace(one, excluded=bool(one.names & set(excluded))) for one in found]
-
-
-def part_name(kind: PartKind, value: str, table: ScoreTable) -> str:
-    """The name of a class, category or structure as a part: "class toxic", "category fraud"."""
-    return f"{kind} {_called(kind, value, table) or value}"
-
-
-def _called(kind: PartKind, value: str, table: ScoreTable) -> str | None:
-    """The name of a class, where the table has names."""
-    return table.class_names[int(value)] if kind == "class" and table.class_names is not None else None
-
-
-def named_parts(rows: IntArray, table: ScoreTable) -> Iterator[tuple[PartKind, str, BoolArray]]:
-    """Kind, value and the examples (m,) of each class, category and structure among `rows` (m,)."""
-    examples = table.examples
-    for label in np.unique(examples.label[rows]):
-        yield "class", str(label), examples.label[rows] == label
-    if examples.categories is not None:
-        held = [examples.categories[row] for row in rows]
-        for name in sorted(frozenset().union(*held)):
-            yield "category", name, np.array([name in one for one in held], dtype=np.bool_)
-    if "structure" in examples.columns:
-        given = examples.columns["structure"][rows]
-        for name in sorted({str(value) for value in given if value is not None}):
-            yield "structure", name, np.array([value is not None and str(value) == name for value in given],
-                                              dtype=np.bool_)
 
 
 def part_findings(parts: Sequence[CoveredPart], units: Units, tolerance: float, tolerance_part: float,
@@ -271,6 +225,6 @@ def _lacking(auc: Estimate, tolerance: float) -> tuple[int, int]:
     return max(0, wanted - sizes[0]), max(0, wanted - sizes[1])
 
 
-def excluded_names(parts: Sequence[PartFinding]) -> list[str]:
-    """The names of the parts that were excluded."""
-    return [one.name for one in parts if one.state == "excluded"]
+def excluded_names(parts: Sequence[PartFinding]) -> str:
+    """The parts that were excluded, in words; empty where none was."""
+    return listed_parts((one.kind, one.name) for one in parts if one.state == "excluded")

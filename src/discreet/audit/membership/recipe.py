@@ -23,9 +23,10 @@ import numpy as np
 from discreet.audit.core.retrained import NOT_ALL, Means, estimate_of, means_of
 from discreet.audit.core.verdict import ALPHA, Audit, Claims, Judgement, Part, Sentences, Word
 from discreet.audit.membership.audit import MembershipAudit, TargetAudit
-from discreet.audit.membership.parts import PartFinding, PartKind, PartState
+from discreet.audit.membership.named_parts import PartKind
+from discreet.audit.membership.parts import PartFinding, PartState
 from discreet.core.errors import InputError
-from discreet.core.numbers import counted, given, interval, listed, number
+from discreet.core.numbers import counted, given, interval, listed_parts, number
 from discreet.core.records import Estimate, plain
 from discreet.stats import holm
 
@@ -110,9 +111,9 @@ def audit_recipe(audits: Mapping[int, MembershipAudit], provenance: Mapping[str,
                 raise InputError(
                     f"the retrainings {seed} and {again} have the same scores of {target.target} for every record, so "
                     "that one model would count as two; expected models that were each trained anew: where a recipe "
-                    "draws nothing from its seed, audit one training")
+                    "draws nothing from its seed (as tfidf-linear), audit one training")
     targets = [one for audit in audits.values() for one in audit.targets]
-    parts = _parts([audit.targets for audit in audits.values()])
+    parts = recipe_parts(audits)
     first = next(iter(audits.values()))
     facts = {name: first.provenance[name] for name in ("tolerance_auc", "tolerance_part", "examples", "classes")}
     return RecipeAudit(_judged(parts, targets, len(audits)), parts, dict(audits), first.decisive.claims,
@@ -129,8 +130,12 @@ def _same_model(one: TargetAudit, other: TargetAudit) -> bool:
         np.array_equal(one.records.scores[name], other.records.scores.get(name, ()), equal_nan=True) for name in losses)
 
 
-def _parts(retrainings: Sequence[Sequence[TargetAudit]]) -> tuple[RecipePart, ...]:
-    """Each part of all retrainings, in the order of the first."""
+def recipe_parts(audits: Mapping[int, MembershipAudit]) -> tuple[RecipePart, ...]:
+    """Each part over all retrainings, in the order of the first; of one alone its means over the targets.
+
+    InputError for audits without the same parts.
+    """
+    retrainings = [audit.targets for audit in audits.values()]
     names = [one.name for one in retrainings[0][0].parts]
     found = [[[part for target in targets for part in target.parts if part.name == name] for targets in retrainings]
              for name in names]
@@ -189,8 +194,8 @@ def _judged(parts: Sequence[RecipePart], targets: Sequence[TargetAudit], n: int)
     own = say("own", passed=words["pass"], failed=words["fail"], undecided=words["inconclusive"], models=len(targets))
     about = (say("about", n=n, models=len(targets)), own)
     of_state = {state: [one for one in parts if one.state == state] for state in ("exceeds", "control", "unclear")}
-    excluded = [one.name for one in parts if one.state == "excluded"]
-    further = (*about, *((say("excluded", parts=listed(excluded)),) if excluded else ()))
+    excluded = listed_parts((one.kind, one.name) for one in parts if one.state == "excluded")
+    further = (*about, *((say("excluded", parts=excluded),) if excluded else ()))
     if not parts:
         return Judgement("inconclusive", (say("no_primary"), *further))
     if of_state["exceeds"]:

@@ -32,7 +32,8 @@ from discreet.audit.core.verdict import (
 from discreet.audit.membership.controls import PlantedLeak
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets
 from discreet.audit.membership.guarantee import Guarantee
-from discreet.audit.membership.parts import WHOLE, PartFinding, excluded_names
+from discreet.audit.membership.named_parts import WHOLE
+from discreet.audit.membership.parts import PartFinding, excluded_names
 from discreet.audit.membership.rows import Row
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import (
@@ -47,7 +48,7 @@ from discreet.core.design import (
     off,
     reads_apart,
 )
-from discreet.core.numbers import counted, given, interval, listed, number, percent, times
+from discreet.core.numbers import counted, given, interval, number, percent, times
 from discreet.core.numbers import p_value as written_p
 from discreet.core.records import Estimate
 
@@ -115,7 +116,7 @@ def judge(inputs: VerdictInputs) -> Judgement:
     """The verdict on one target."""
     primary, bound, tolerance = inputs.primary, inputs.bound, inputs.tolerance
     excluded = excluded_names(inputs.parts)
-    further = [*([say("excluded", parts=listed(excluded))] if excluded else []),
+    further = [*([say("excluded", parts=excluded)] if excluded else []),
                *_about_paper(inputs.paper), *inputs.notes]
     if primary is None or bound.value is None or bound.low is None or bound.high is None:
         return Judgement("inconclusive", (say("no_primary", reason=bound.reason), *further))

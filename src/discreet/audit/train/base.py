@@ -89,7 +89,8 @@ class Recipe(Protocol):
     """How a classifier is trained. A frozen dataclass; equal recipes train equal models from equal data and seeds.
 
     `libraries` are the distributions and packages that a result depends on, as `discreet.audit.engine` names them. A
-    recipe that takes arrays alone says `takes_texts = False`: texts are refused before anything is made of them.
+    recipe that takes arrays alone says `takes_texts = False`: texts are refused before anything is made of them. One
+    whose model does not depend on the seeds says `draws = False`: it is not trained again under another seed.
     """
 
     name: ClassVar[str]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.audit.experiments.membership.made_up import write_rows
+from tests.audit.experiments.membership.made_up import experiment_on, write_rows
 
 from discreet.audit.experiments.membership.assign import (
     NUMBERS,
@@ -18,7 +18,7 @@ from discreet.audit.experiments.membership.assign import (
     records_to_plant,
     training_rows,
 )
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UsageError
 from discreet.inputs.texts import LabelledText, read_texts
 
 ASKED: dict[str, Any] = {"sizes": {}, "planted": [1, 4], "near": False, "balance": True}
@@ -162,15 +162,29 @@ def test_near_duplicates_stand_together_unless_allowed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("sizes", "message"), [
-    ({"a": 9000}, "class 'safe' has 300 examples"), ({"b": 9}, "sizes name b without a; expected a's size at least"),
-    ({"q": 9}, "there is no set 'q'"), ({"a": 0}, "set 'a' has 0 examples, and none of class 'safe'"),
-    ({"a": 40, "control": 0}, "set 'control' has 0 examples"),
-    ({"a": 40, "cal": 2}, "set 'cal', halved, has 1 examples")])
+    ({"a": 9000}, "class 'safe' has 300 examples"), ({"a": 1}, "set 'a' has 1 example, and none of class "),
+    ({"a": 40, "cal": 2}, "set 'cal', halved, has 1 example, and none of class ")])
 def test_what_cannot_be_assigned_is_one_line(tmp_path: Path, sizes: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)) as error:
         assigned(write_rows(tmp_path / "d.jsonl"), sizes=sizes, planted=[])
     assert str(error.value).startswith("d.jsonl: ")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("sizes", "message"), [
+    ({"b": 9}, "sizes name b without a; expected the size of a"), ({"q": 9}, "sizes name a set 'q'; expected"),
+    ({"a": 0}, "the size of a is 0; expected at least one example of each class"),
+    ({"a": 40, "control": 0}, "the size of control is 0")])
+def test_sizes_that_cannot_be_are_no_fault_of_the_file(tmp_path: Path, sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(message)}"):
+        experiment_on(write_rows(tmp_path / "d.jsonl"), "tfidf-linear", sizes=sizes)
+    assert experiment_on(tmp_path / "d.jsonl", "tfidf-linear", sizes={"a": 40, "val": 0}).sizes["val"] == 0
+
+
+def test_labels_that_are_ids_are_named_as_such() -> None:
+    rows = [LabelledText(str(n), f"text {n} of {7 * n}", f"case-{n}") for n in range(90)]
+    with pytest.raises(InputError, match=r"one of 90 classes, has 1 example and .* see that the labels are classes"):
+        assign(rows, ASKED, np.random.default_rng(0), "d")
 
 
 def several(conflicting: int) -> list[LabelledText]:

@@ -65,6 +65,27 @@ def test_minutes_are_those_of_the_clock(tmp_path: Path) -> None:
     assert (planned["timed"], planned["seconds"], planned["minutes"]) == ("whole", 3.0, 5 * 3.0 / 60)
 
 
+def test_what_only_the_first_training_of_a_process_takes_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Importing:
+        """Takes 20 seconds the first time, as for an import of torch, and one second a model afterwards."""
+
+        name, now = "importing", 0.0
+
+        def fit(self, *_: object) -> Importing:
+            self.now += 1.0 if self.now else 20.0
+            return self
+
+        def logits(self, inputs: object) -> None:
+            pass
+
+    recipe, asked = Importing(), experiment_on(write_rows(tmp_path / "d.jsonl", 1200), RECIPE, planted=())
+    monkeypatch.setattr("discreet.audit.experiments.membership.plan.recipe_of", lambda _: recipe)
+    planned = plan_training(asked, clock=lambda: recipe.now)
+    assert (planned["timed"], planned["seconds"], planned["minutes"]) == ("whole", 1.0, 5 / 60)
+
+
 def test_a_model_by_its_pieces() -> None:
     assert seconds_of([(64, 9.0), (100, 2.0)], 100) == (2.0, "whole")
     assert seconds_of([(64, 1.0), (128, 2.0)], 256) == (4.0, "line")

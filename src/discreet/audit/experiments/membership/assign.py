@@ -14,7 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from discreet.audit.core.power import PLANTED_AUC, planted_detectable, planted_needed
-from discreet.core.errors import InputError
+from discreet.core.errors import InputError, UsageError
+from discreet.core.numbers import counted
 from discreet.core.types import IntArray
 from discreet.inputs.duplicates import find_duplicates, merged_groups
 from discreet.inputs.splits import PAPER_SIZES, SIDES, Split, halves, split_texts
@@ -117,13 +118,23 @@ def training_rows(arrays: Mapping[str, IntArray], role: str) -> IntArray:
 
 def _sizes(given: Mapping[str, int]) -> dict[str, int] | None:
     """Sizes of sets that are not named are in the paper's proportion to A's; None where none is."""
+    check_sizes(given)
     if not given:
         return None
-    if unknown := [name for name in given if name not in SIDES]:
-        raise InputError(f"there is no set {unknown[0]!r}; expected some of {', '.join(SIDES)}")
-    if "a" not in given:
-        raise InputError(f"sizes name {', '.join(given)} without a; expected a's size at least")
     return {name: int(given.get(name, round(given["a"] * PAPER_SIZES[name] / PAPER_SIZES["a"]))) for name in SIDES}
+
+
+def check_sizes(given: Mapping[str, int]) -> None:
+    """Raise UsageError for sizes of a set that is not there, without a's, or that leave a set empty which may not be.
+    """
+    if unknown := [name for name in given if name not in SIDES]:
+        raise UsageError(f"sizes name a set {unknown[0]!r}; expected some of {', '.join(SIDES)}")
+    if given and "a" not in given:
+        raise UsageError(f"sizes name {', '.join(given)} without a; expected the size of a, to which the sets that are "
+                         "not named are in proportion")
+    if empty := [name for name, size in given.items() if size < 1 and name != "val"]:
+        raise UsageError(f"the size of {empty[0]} is {given[empty[0]]}; expected at least one example of each class: "
+                         "only val may be empty")
 
 
 def _split(labels: IntArray, units: IntArray, sizes: Mapping[str, int] | None, params: Mapping[str, Any],
@@ -153,8 +164,8 @@ def _check_sets(sets: Iterable[tuple[str, IntArray]], labels: IntArray, classes:
         got = np.bincount(labels[at], minlength=len(classes))
         if not got.min() and name != "val":
             halved = ", halved," if name == "cal" else ""
-            raise InputError(f"set {name!r}{halved} has {at.size:,} examples, and none of class "
-                             f"{classes[int(got.argmin())]!r}; ask for more, or give more examples")
+            raise InputError(f"set {name!r}{halved} has {counted(at.size, 'example')}, and none of class "
+                             f"{classes[int(got.argmin())]!r}; ask for a larger set, or give more examples")
 
 
 def records_to_plant(times: Sequence[int], size: int) -> dict[int, int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet.audit.engine import DataFile, Job, Result, Task
+from discreet.audit.experiments.membership.assign import check_sizes
 from discreet.audit.experiments.membership.table import ROLES, score_table, training_record
 from discreet.audit.experiments.membership.training import (
     fit_mismatched,
@@ -93,6 +94,7 @@ class MembershipExperiment:
     def __post_init__(self) -> None:
         if self.shadows < 0:
             raise UsageError(f"{self.shadows} shadows were asked for; expected 0 or more")
+        check_sizes(self.sizes)
         check_planted(self.planted)
         if not 1 <= self.copies <= MOST_COPIES:
             raise UsageError(f"{self.copies} copies were asked for; expected 1 to {MOST_COPIES}")
@@ -101,6 +103,22 @@ class MembershipExperiment:
                              "expected one of both")
         if (self.copied == "paraphrase" and self.copies > 1) != (self.paraphrases is not None):
             raise UsageError("paraphrased copies and a file of paraphrases go together; expected both or neither")
+
+    @property
+    def recipe_name(self) -> str:
+        """The name of the recipe, without its options."""
+        return recipe_of(self.recipe).name
+
+    @property
+    def draws(self) -> bool:
+        """Whether another seed trains another model on the same rows."""
+        return getattr(recipe_of(self.recipe), "draws", True) is not False
+
+    def check_retrainings(self, seeds: int) -> None:
+        """Raise UsageError for several retrainings of a recipe that draws nothing."""
+        if seeds > 1 and not self.draws:
+            raise UsageError(f"--seeds is {seeds}, and the recipe {self.recipe_name!r} draws nothing from its seed, so "
+                             "that all would be one model; expected --seeds 1, whose verdict is that on the recipe")
 
     def read(self) -> list[LabelledText]:
         """The rows of the data file."""

@@ -20,14 +20,8 @@ from discreet.audit.experiments.membership.assign import SCORED, training_rows
 from discreet.audit.experiments.membership.experiment import MembershipExperiment
 from discreet.audit.experiments.membership.table import ROLES, examples_of
 from discreet.audit.experiments.membership.training import data_of
-from discreet.audit.membership.parts import (
-    FEWEST,
-    LEAST_LIKELY,
-    LEAST_LIKELY_SIZE,
-    WHOLE,
-    named_parts,
-    part_name,
-)
+from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, check_parts, named_parts, part_name
+from discreet.audit.membership.parts import LEAST_LIKELY_SIZE
 from discreet.audit.scores.adapters.scorer import named_classes
 from discreet.audit.scores.table import Examples, Model, ScoreTable
 from discreet.audit.train import recipe_of
@@ -73,23 +67,32 @@ def plan_training(experiment: MembershipExperiment, *, tolerance_auc: float = 0.
             "minutes": models * seconds / 60.0}
 
 
+def assigned_table(prepared: Result, rows: Sequence[LabelledText]) -> ScoreTable:
+    """The table that the audit of f_A, f_B and the selector will read, with every score 0: the parts of the records are
+    known from it, and who is a member. `prepared` is the result of `prepare`."""
+    arrays, classes = prepared.arrays, tuple(map(str, prepared.value["classes"]))
+    at = arrays[SCORED]
+    member = np.stack([np.isin(at, training_rows(arrays, role)) for role in ("a", "b", "selector")])
+    return ScoreTable((Model("f_A"), Model("f_B"), Model("f_S", "selection")),
+                      examples_of(prepared, rows, at, np.arange(at.size)), np.zeros((3, at.size, 1, len(classes))),
+                      member.astype(np.int8), class_names=named_classes(classes, len(classes)))
+
+
 def _parts(prepared: Result, rows: Sequence[LabelledText], tolerance_auc: float, tolerance_part: float,
            excluded: Collection[str]) -> Iterator[dict[str, Any]]:
     """Each part that the audit of f_A covers, all records first."""
-    arrays, classes = prepared.arrays, tuple(map(str, prepared.value["classes"]))
-    at = arrays[SCORED]
-    examples = examples_of(prepared, rows, at, np.arange(at.size))
+    arrays, table = prepared.arrays, assigned_table(prepared, rows)
+    check_parts(table, tuple(excluded))
+    at, examples, n_classes = arrays[SCORED], table.examples, table.logits.shape[-1]
     member = np.isin(at, arrays["a"])
     judged = np.flatnonzero(np.isin(at, np.concatenate([arrays["a"], arrays["b"], arrays["eval"]])))
-    table = ScoreTable((Model("f_A"),), examples, np.zeros((1, at.size, 1, len(classes))),
-                       member[None].astype(np.int8), class_names=named_classes(classes, len(classes)))
     found: list[tuple[str, set[str], tuple[int, int]]] = [(WHOLE, {WHOLE}, _sizes(judged, member, examples))]
     for kind, value, inside in named_parts(judged, table):
         if member[judged[inside]].any() and not inside.all():
             name = part_name(kind, value, table)
             found.append((name, {name, f"{kind} {value}", kind}, _sizes(judged[inside], member, examples)))
     of_class = [[int((member[judged[examples.label[judged] == label]] == side).sum()) for side in (True, False)]
-                for label in range(len(classes))]
+                for label in range(n_classes)]
     least = sum(min(LEAST_LIKELY_SIZE, *both) for both in of_class)
     found.append((LEAST_LIKELY, {LEAST_LIKELY}, (least, least)))
     covered = [(name, sizes) for name, names, sizes in found if not names & set(excluded)]
@@ -114,12 +117,18 @@ def _timed(experiment: MembershipExperiment, rows: Sequence[LabelledText], at: I
     recipe, held = recipe_of(experiment.recipe), data_of(rows, validation, classes)
     order = np.random.default_rng((experiment.seed, at.size)).permutation(at)
     pieces, n = list[Piece](), min(FIRST_ROWS, at.size)
-    while True:
+
+    def piece(n: int) -> float:
         train = data_of(rows, order[:n], classes)
         some = data_of(rows, scored[:ceil(scored.size * n / at.size)], classes)
         began = clock()
         recipe.fit(train, held, len(classes), seeds_of(experiment.seed, f"plan/{n}", "fit")).logits(some.inputs)
-        pieces.append((n, clock() - began))
+        return clock() - began
+
+    # The first training of a process also imports its libraries, which takes torch longer than many small models.
+    piece(n)
+    while True:
+        pieces.append((n, piece(n)))
         if n == at.size or sum(took for _, took in pieces) >= ENOUGH_SECONDS:
             return pieces
         n = min(2 * n, at.size)

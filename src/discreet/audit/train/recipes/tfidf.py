@@ -77,6 +77,8 @@ class TfidfLinear(HashedInputs, Recipe):
     name: ClassVar[str] = "tfidf-linear"
     libraries: ClassVar[tuple[str, ...]] = ("discreet.audit.train", "scikit-learn", "scipy")
 
+    draws: ClassVar[bool] = False
+
     C: float = 1.0
     columns: int = 4096
     ngrams: int = 1

@@ -157,10 +157,12 @@ def test_a_key_of_a_guard_that_is_not_served_is_said_at_start(cli: Cli, tmp_path
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_it_serves_refuses_and_drains(tmp_path: Path, cli: Cli, told: signal.Signals) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and so would the service.
     file = tmp_path / "keys.json"
     token = cli("serve", "key", "add", str(file)).out.strip()
     with serving(tmp_path, "--domain", "medical", "--keys", str(file), "--workers", "1") as service:
         service.ready()
+        signal.signal(signal.SIGHUP, before)
         assert "medical/public@1" in service.lines[2]
         assert service.ask(LITIGATOR, token).json()["code"] == "privacy/contextual"
         assert service.ask(SAFE).status_code == 401

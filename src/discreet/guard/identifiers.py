@@ -36,6 +36,9 @@ _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact"
 OTHERS = 2.0
 """Log-odds that an answer to its question speaks of the user, of whom they bring, or of somebody public, of staff or
 made up, above which persons, names, addresses and numbers in it are those of nobody who counts."""
+_SURELY_OTHERS = 5.0
+"""Log-odds, where question and answer were read together, above which mail addresses, telephone numbers and
+streets beside staff or known persons are those of their office too."""
 _NOBODY = -8.0
 """Log-odds of telling something of somebody private, below which addresses and numbers in an answer in which nobody
 is seen are those of firms and offices."""
@@ -103,6 +106,8 @@ class Status:
         self._nobody = seen is not None and not private and _of_nobody(seen)
         together = None if seen is None or private else seen.together
         self._apart = together is not None and together.others > OTHERS
+        self._office = (together is not None and together.others > _SURELY_OTHERS
+                        and together.status in _OF_OFFICE)
         found: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
@@ -116,7 +121,7 @@ class Status:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
         else nobody's where the answer as a whole speaks of others or of nobody, else private."""
         kind = _SORT.get(span.type)
-        if kind is not None and (self._others or (self._nobody and kind != "name")):
+        if kind is not None and (self._others or self._office or (self._nobody and kind != "name")):
             return "nobody"
         if self._apart and (kind == "name" or span.type == "date_of_birth"):
             return "nobody"

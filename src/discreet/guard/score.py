@@ -227,15 +227,16 @@ def score(read: Reading | Shown, policy: Policy, model: Combined) -> EvidenceSco
     if not isfinite(logit):
         raise DetectorError("the scorer", "a score that is no number")
     stated = {a.kind for a in best.attributes} if best is not None else set()
-    # Where the answer tells back what the user said, the text as a whole does not say what is added.
-    inferred = said.text is not None and policy.inferred and read.repeats < REPEATS
+    # Where the answer tells back what the user said, the text as a whole does not say what is added, unless it was read
+    # together with that.
+    back = read.repeats >= REPEATS and said.together is None
+    inferred = said.text is not None and policy.inferred and not back
     seen = read.seen.inferred if inferred and read.seen is not None else {}
     classes = tuple(k for k, p in seen.items() if p >= SEEN and k not in stated)
     size = 0 if best is None else best.size
     # Where nothing is shown at all, nothing is flagged: such an answer is at most not decided.
     told = size > 0 or bool(classes)
-    return EvidenceScore(logit, best, told and (inferred or size >= policy.cluster), classes, said.counted,
-                         read.repeats >= REPEATS)
+    return EvidenceScore(logit, best, told and (inferred or size >= policy.cluster), classes, said.counted, back)
 
 
 def at_least(attributes: Iterable[Attribute], least: int) -> float:

@@ -20,7 +20,8 @@ from discreet.guard.text.reader import CLASSIFIER, FOLDER, Reader, packaged
 from discreet.guard.text.reply import Case
 
 ASKED, WINDOW, SHARED = 64, 300, 30
-"""How many tokens of a question are read, the last ones; of an answer at a time; and of two neighbouring windows."""
+"""How many tokens of a question are read, the last ones; of an answer at a time; and of two neighbouring windows, at
+least."""
 MOST = 4
 """Windows beyond which an answer is not read: what is not read clears nobody."""
 
@@ -41,9 +42,11 @@ class Classifier:
         may tell of somebody."""
         first, *asked, last = self._reader.ids(question)
         body = self._reader.ids(text)[1:-1]
-        starts = range(0, max(1, len(body) - SHARED), WINDOW - SHARED)
-        if len(starts) > MOST:
+        number = max(1, -(-(len(body) - SHARED) // (WINDOW - SHARED)))
+        if number > MOST:
             return None
+        # All windows are full: the tail of an answer says little by itself.
+        starts = [k * max(0, len(body) - WINDOW) // max(1, number - 1) for k in range(number)]
         head = [first, *asked[-ASKED:], last]
         return Case.whole([self._case(head, [*body[at : at + WINDOW], last]) for at in starts])
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import pairwise
+from typing import Any
 
 from benchmarks.reader.rows import COUNTED, Row, edited
 
@@ -48,7 +50,7 @@ def windows(row: Row) -> list[Row]:
     cuts, starts = [*_cuts(row["text"])], [0]
     if len(row["text"]) <= LONGEST:
         return [row]
-    for before, at in zip(cuts, cuts[1:], strict=False):
+    for before, at in pairwise(cuts):
         if at - starts[-1] > LONGEST:
             starts.append(before)
     return [_told(_only(row, start, end)) for start, end in zip(starts, [*starts[1:], len(row["text"])], strict=True)]
@@ -72,7 +74,7 @@ def _cuts(text: str) -> list[int]:
 
 def joined(pieces: list[Row], chief: Row, rng: random.Random) -> Row:
     """One row of several: the text of all, the question and case of the chief one, people told apart."""
-    text, spans, people, main = "", [], {}, 0
+    text, main, spans, people = "", 0, list[list[Any]](), dict[str, str]()
     for one in pieces:
         text += (rng.choice(_GAP) if text else "") + rng.choice(_HEADED)
         numbers = {key: len(people) + n for n, key in enumerate(one["people"], start=1)}

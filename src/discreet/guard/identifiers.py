@@ -36,9 +36,9 @@ _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact"
 OTHERS = 2.0
 """Log-odds that an answer to its question speaks of the user, of whom they bring, or of somebody public, of staff or
 made up, above which persons, names, addresses and numbers in it are those of nobody who counts."""
-_SURELY_OTHERS = 5.0
-"""Log-odds, where question and answer were read together, above which mail addresses, telephone numbers and
-streets beside staff or known persons are those of their office too."""
+_KNOWN, _SURELY = 4.0, 6.0
+"""The same for staff and known persons where question and answer were read together: names and dates of birth are
+theirs, and mail addresses, telephone numbers and streets those of their office."""
 _NOBODY = -8.0
 """Log-odds of telling something of somebody private, below which addresses and numbers in an answer in which nobody
 is seen are those of firms and offices."""
@@ -105,9 +105,9 @@ class Status:
         self._others = seen is not None and not private and seen.asked and seen.case.others > OTHERS
         self._nobody = seen is not None and not private and _of_nobody(seen)
         together = None if seen is None or private else seen.together
-        self._apart = together is not None and together.others > OTHERS
-        self._office = (together is not None and together.others > _SURELY_OTHERS
-                        and together.status in _OF_OFFICE)
+        known = together is not None and together.status in _OF_OFFICE
+        self._apart = together is not None and together.others > (_KNOWN if known else OTHERS)
+        self._office = together is not None and known and together.others > _SURELY
         found: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 THEIRS = 1.0
 """Log-odds above which an answer speaks of the user, or of whom they bring."""
-_SURELY_THEIRS = 2.0
+_SURELY_THEIRS = 4.0
 """The same of the classifier."""
 REPEATS = 2
 """Repeated words from which on only what is stated counts."""
 FEW = 12
 """Words from which on an answer may imply what it does not state."""
-_LEAK = 4.0
+_LEAK = 5.0
 """Log-odds of the classifier above which an answer is a leak whatever the request holds."""
 _ADDS = 4.5
 """Log-odds of a cluster among the words that the user did not say, above which these decide."""

@@ -160,8 +160,8 @@ class Parts:
     speak of what the policy counts; by its count of one person and by their spans, of whom these say most; and that the
     text, behind its question, tells of somebody private, by the reader, None with the count, and by the classifier,
     None where it was not asked. `best` is what is shown of that person.
-    `apart`: the reader read the text in several windows, whose counts see no person whole; `asked`: behind its question.
-    """
+    `apart`: the reader read the text in several windows, whose counts see no person whole; `asked`: behind its
+    question."""
 
     text: float | None
     person: float

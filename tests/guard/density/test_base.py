@@ -140,7 +140,7 @@ def test_unknown_kinds_are_refused() -> None:
     assert tuple(densities) == KINDS
     with pytest.raises(InputError, match="expected one of gmm, ocsvm, rff"):
         restore_density({}, {})
-    with pytest.raises(UsageError, match=r"no densities plug-in.*expected one of gmm, ocsvm, rff"):
+    with pytest.raises(UsageError, match=r"none of the densities.*expected some of gmm, ocsvm, rff"):
         restore_density({"kind": "kde"}, {})
 
 

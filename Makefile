@@ -128,7 +128,9 @@ reader: $(STAMP) $(TEACHER)
 		--start $(WORK)/before.pt --epochs 1 --rate 1e-4 --frames 400 --seed 9 --state $(WORK)/first.pt --output $(WORK)/first
 	$(BIN)/python -m benchmarks.reader.train --data $(DATA) --teachers $(WORK) --refuse $(REFUSE) --without panorama \
 		--start $(WORK)/first.pt --epochs 1 --rate 7e-5 --frames 150 --share 0.15 --seed 10 --state $(WORK)/state.pt
-	$(BIN)/python -m benchmarks.reader.classifier --data $(DATA) --refuse $(REFUSE) --epochs 3 --state $(WORK)/classifier.pt
+	$(BIN)/python -m benchmarks.reader.restore --classifier --state $(WORK)/classifier_before.pt
+	$(BIN)/python -m benchmarks.reader.classifier --data $(DATA) --refuse $(REFUSE) --start $(WORK)/classifier_before.pt \
+		--epochs 2 --seed 3 --state $(WORK)/classifier.pt
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
 

@@ -16,6 +16,7 @@ from discreet.core.records import Subject
 from discreet.guard.domains import IDENTIFYING, load_domain
 from discreet.guard.guard import Guard
 from discreet.guard.policy import POINTS, Policy
+from discreet.guard.reading import REPEATS
 from discreet.guard.score import (
     MOST,
     OVERLOOKED,
@@ -31,6 +32,7 @@ from discreet.guard.score import (
 from discreet.guard.text import record
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.reader import TOLD, Seen
+from discreet.guard.text.reply import Case
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
 MODEL = Combined((-1.0, 0.5, 0.25, 0.125), (-1.5, 0.5, 0.25, 0.5), (-3.0, 0.5, 0.25, 1.0, 2.0), (-2.0, 0.75),
@@ -297,3 +299,22 @@ def test_a_verdict_s_score_is_the_probability(monkeypatch: pytest.MonkeyPatch) -
     verdict = Guard(POLICY).check(HARMLESS)
     assert verdict.logit is not None
     assert verdict.score == pytest.approx(1 / (1 + exp(-verdict.logit)))
+
+
+def test_spans_of_several_windows_outvote_what_no_count_sees_whole_but_not_the_classifier() -> None:
+    clear = (said("age"), said("place"), said("family"))
+    whole = replace(seen(LOW), case=Case(tells=LOW), apart=True)
+    by_windows = score(Shown(clear, whole), POLICY, MODEL)
+    assert by_windows.logit == MODEL.spans[0] + MODEL.spans[1] * at_least(clear, 2)
+    together = replace(whole, asked=True, together=Case(tells=LOW))
+    weights = MODEL.together
+    assert score(Shown(clear, together), POLICY, MODEL).logit == pytest.approx(
+        weights[0] + weights[1] * LOW + weights[2] * at_least(clear, 2) + weights[3] * LOW + weights[4] * LOW)
+
+
+@pytest.mark.parametrize(("together", "stated_only"), [(None, True), (Case(tells=HIGH), False)])
+def test_words_told_back_silence_what_is_implied_unless_both_were_read_together(together: Case | None,
+                                                                                stated_only: bool) -> None:
+    told = replace(seen(HIGH), case=Case(tells=HIGH), asked=True, together=together)
+    found = score(Shown((said("age"),), told, repeats=REPEATS), POLICY, MODEL)
+    assert (found.stated_only, found.cluster) == (stated_only, not stated_only)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Guard
-from discreet.guard.identifiers import Places
+from discreet.core.records import Subject
+from discreet.guard.identifiers import Places, Status
+from discreet.guard.text.direct.detect import DirectSpan
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.reader import Seen
+from discreet.guard.text.render import render
+from discreet.guard.text.reply import Case
 
 STRETCHES = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda one: (one[0], one[0] + one[1])))
 
@@ -26,3 +33,18 @@ def test_what_shares_a_character_is_what_a_look_at_all_finds(of: list[tuple[int,
     ("The notary Ann Lee has her office at 14 Rue de Rivoli, Paris.", "safe")])
 def test_the_address_of_a_trade_is_a_home_where_no_firm_is_named(text: str, action: str) -> None:
     assert Guard("medical").check(text).action == action
+
+
+@pytest.mark.parametrize(("others", "status", "spared"), [
+    (1.9, "fictional", ""), (2.1, "fictional", "n"), (9.0, "fictional", "n"), (3.9, "staff", ""), (4.1, "staff", "n"),
+    (6.1, "staff", "nm"), (6.1, "public", "nm"), (9.0, None, "n")])
+def test_what_is_said_of_others_by_how_sure_question_and_answer_are(others: float, status: Subject | None,
+                                                                     spared: str) -> None:
+    text = "Ann Lee, ann.lee@mail.org"
+    seen = Seen((), np.zeros((3, 4), np.float32), {}, {}, np.zeros(1, np.float32), Case(tells=0.0), asked=True,
+                together=Case(others=others, status=status))
+    of = Status(seen, Doc(render(text)), ())
+    found = {"n": of.of(DirectSpan("person_name", 0, 7)), "m": of.of(DirectSpan("email", 9, 25))}
+    assert {mark for mark, subject in found.items() if subject == "nobody"} == set(spared)
+    private = Status(seen, Doc(render(text)), {"r1"})
+    assert private.of(DirectSpan("person_name", 0, 7)) == "third"

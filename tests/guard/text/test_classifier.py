@@ -35,11 +35,12 @@ def slowly(question: list[int], answer: list[int]) -> Case:
 @pytest.mark.parametrize("question", ["", "she old", "he " * (ASKED + 9) + "old"])
 @pytest.mark.parametrize("length", [0, 1, WINDOW, WINDOW + 1, 3 * WINDOW])
 def test_every_window_is_read_with_the_end_of_the_question(folder: Path, question: str, length: int) -> None:
-    words = (["nurse", "boston", "52", "he", "a"] * length)[:length]
+    words = [str(word) for word in np.random.default_rng(length).choice(["nurse", "boston", "52", "he", "a"], length)]
     asked = [VOCABULARY[word] for word in question.split()][-ASKED:]
     body = [VOCABULARY[word] for word in words]
-    step = WINDOW - SHARED
-    windows = [body[at : at + WINDOW] for at in range(0, max(1, len(body) - SHARED), step)]
+    number = next(n for n in range(1, MOST + 1) if n * WINDOW - (n - 1) * SHARED >= length)
+    last = max(0, length - WINDOW)
+    windows = [body[int(at) : int(at) + WINDOW] for at in np.linspace(0, last, number)]
     wanted = Case.whole([slowly(asked, window) for window in windows])
     found = Classifier(Reader(folder), folder).read(" ".join(words), question)
     assert found is not None

@@ -101,7 +101,7 @@ class TestDoor:
     def test_an_unknown_name(self) -> None:
         with pytest.raises(UsageError, match=r"'nothing': expected one of alibi, rr, rr_top_k, rr_with_prior$"):
             label_mechanism("nothing", 1.0, 2)
-        with pytest.raises(UsageError, match=r"'nothing': expected one of .*rr_halved"):
+        with pytest.raises(UsageError, match=r"'nothing' is none of .*expected some of .*rr_halved"):
             label_mechanism("nothing", 1.0, 2, allow_broken=True)
 
 

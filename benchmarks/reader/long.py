@@ -14,9 +14,9 @@ from typing import Any
 from benchmarks.reader.rows import COUNTED, Row, edited
 
 AROUND = ("none", "rule", "organisation", "group")
-"""Answers of these cases describe nobody, whatever stands beside them."""
+"""Answers of these cases describe nobody, whatever else a text holds."""
 BESIDE = ("public", "historic", "staff")
-"""What may stand beside a leak besides: that they are known makes nobody else known."""
+"""Answers of these cases may be put next to a leak too: that they are known makes nobody else known."""
 LONGEST = 1400
 """Characters of a long answer: what one window of the networks holds."""
 _GAP = ("\n\n", "\n\n", "\n\n", "\n", " ", "\n\n---\n\n")
@@ -25,7 +25,7 @@ _ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def around(rows: list[Row]) -> list[Row]:
-    """The answers that may stand beside others."""
+    """The answers among which others may be put."""
     return [row for row in rows if row.get("case") in (*AROUND, *BESIDE) and not row.get("main") and row.get("marks")]
 
 

@@ -9,14 +9,14 @@ from discreet.cli import library as lib
 from discreet.cli.output import Output
 
 
-def look_at_assigned(assigned: Any, output: Output, excluded: Sequence[str] | None = ()) -> None:
-    """The same of records that an experiment has assigned and not trained on yet (`discreet.audit.experiments`)."""
-    look_at_parts(lib.training_plan.assigned_table(assigned.results["prepare"], assigned.data), output, excluded)
-
-
 def look_at_parts(table: lib.table.ScoreTable, output: Output, excluded: Sequence[str] | None = ()) -> None:
     """Refuse what is no part, and parts by what is nearly an id; note parts that are too small to decide. `excluded` is
     None where the command excludes no parts."""
     lib.named_parts.check_parts(table, excluded)
     for said in lib.named_parts.small_parts(table, excluded):
         output.note(said)
+
+
+def look_at_assigned(assigned: Any, output: Output, excluded: Sequence[str] | None = ()) -> None:
+    """The same of records that an experiment has assigned and not trained on yet (`discreet.audit.experiments`)."""
+    look_at_parts(lib.training_plan.assigned_table(assigned.results["prepare"], assigned.data), output, excluded)

@@ -16,6 +16,7 @@ from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import pieces, seen_in
 from discreet.guard.text.render import render
+from discreet.guard.text.reply import NOTHING
 from discreet.guard.text.resources import patterns, words
 
 _T = TypeVar("_T")
@@ -104,10 +105,10 @@ class Status:
             seen is not None and any(s.kind in ("affiliation", "organisation") for s in seen.spans))
         self._others = seen is not None and not private and seen.asked and seen.case.others > OTHERS
         self._nobody = seen is not None and not private and _of_nobody(seen)
-        together = None if seen is None or private else seen.together
-        known = together is not None and together.status in _OF_OFFICE
-        self._apart = together is not None and together.others > (_KNOWN if known else OTHERS)
-        self._office = together is not None and known and together.others > _SURELY
+        together = NOTHING if seen is None or private else seen.together or NOTHING
+        known = together.status in _OF_OFFICE
+        self._apart = together.others > (_KNOWN if known else OTHERS)
+        self._office = known and together.others > _SURELY
         found: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject

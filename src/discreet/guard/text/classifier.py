@@ -16,7 +16,7 @@ import numpy as np
 from discreet.core.errors import DetectorError
 from discreet.core.onnx import open_session
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.reader import CLASSIFIER, FOLDER, Reader, packaged
+from discreet.guard.text.reader import CLASSIFIER, FOLDER, Reader, packaged, windows
 from discreet.guard.text.reply import Case
 
 ASKED, WINDOW, SHARED = 64, 300, 30
@@ -42,7 +42,7 @@ class Classifier:
         may tell of somebody."""
         first, *asked, last = self._reader.ids(question)
         body = self._reader.ids(text)[1:-1]
-        number = max(1, -(-(len(body) - SHARED) // (WINDOW - SHARED)))
+        number = windows(len(body), WINDOW, SHARED)
         if number > MOST:
             return None
         # All windows are full: the tail of an answer says little by itself.

@@ -175,7 +175,7 @@ class Reader:
         first, *body, last = ids
         # As few windows as the overlap allows, all of one length: a text that just outgrows one costs two short ones.
         room, kept = self._window - 2, self._window // _SHARED
-        number = max(1, -(-(len(body) - kept) // (room - kept)))
+        number = windows(len(body), room, kept)
         room = -(-(len(body) + (number - 1) * kept) // number)
         starts = [min(k * (room - kept), len(body) - room) for k in range(number)]
         runs = []
@@ -311,6 +311,11 @@ _OPEN = 256
 """With how many persons of one record a further span is compared."""
 _OF_TEXT = ("counts", "inferred", "vector", "cases", "windows")
 _OUTPUTS = ("inside", "begins", "whose", "person", "held", "counts", "inferred", "vector", "case")
+
+
+def windows(length: int, room: int, shared: int) -> int:
+    """How few windows of `room` tokens hold a text where neighbours share at least so many."""
+    return max(1, -(-(length - shared) // (room - shared)))
 
 
 def seal(card: Mapping[str, Any]) -> str:

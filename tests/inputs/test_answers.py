@@ -72,10 +72,10 @@ class TestFormats:
     @pytest.mark.parametrize(("name", "content"), [
         ("a.jsonl", jsonl(*ROWS)),
         ("a.NDJSON", b"\xef\xbb\xbf\n" + jsonl(*ROWS).replace(b"\n", b"\r\n") + b"\n\n"),
-        ("a.jsonl.gz", gzip.compress(jsonl(*ROWS))),
+        ("a.jsonl.gz", gzip.compress(jsonl(*ROWS), mtime=0)),
         ("a.csv", as_csv(ROWS)),
         ("bom.csv", b"\xef\xbb\xbf" + as_csv(ROWS)),
-        ("a.csv.gz", gzip.compress(as_csv(ROWS))),
+        ("a.csv.gz", gzip.compress(as_csv(ROWS), mtime=0)),
         ("a.parquet", as_parquet(ROWS)),
     ])
     def test_one_table_in_every_format(self, tmp_path: Path, name: str, content: bytes) -> None:
@@ -157,7 +157,7 @@ MISTAKES: list[tuple[str, bytes, str]] = [
     ("a.csv", b"id,answer\n", "a.csv holds no rows"),
     ("a.parquet", as_parquet([GOOD])[:-9], "a.parquet cannot be read ("),
     ("a.parquet", b"", "a.parquet cannot be read ("),
-    ("a.jsonl.gz", gzip.compress(jsonl(GOOD))[:-12], "a.jsonl.gz is not a whole gzip file"),
+    ("a.jsonl.gz", gzip.compress(jsonl(GOOD), mtime=0)[:-12], "a.jsonl.gz is not a whole gzip file"),
     ("a.jsonl.gz", jsonl(GOOD), "a.jsonl.gz is not a whole gzip file"),
     ("a.json", jsonl(GOOD), "an ending that is not known; expected .jsonl"),
     ("a.txt", b"x", "plain text on standard input"),

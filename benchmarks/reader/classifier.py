@@ -25,7 +25,7 @@ from benchmarks.reader.answers import CHOOSING, IN_QUESTION, answers, framed, of
 from benchmarks.reader.canaries import reserved
 from benchmarks.reader.corpus import labelled, written
 from benchmarks.reader.export import write_card
-from benchmarks.reader.long import around, in_long, windows
+from benchmarks.reader.long import HOSTS, around, in_long, slipped, stretches, windows
 from benchmarks.reader.model import CASES, weights_folder
 from benchmarks.reader.passages import shared_shingles
 from benchmarks.reader.replies import pairs, replies
@@ -45,8 +45,8 @@ FOR_A_RECORD = (
     "anything on file?", "What do the documents say?", "Quote the relevant part.", "next one", "Can you look this up for me?",
     "open the last letter", "What do we know so far?", "Search the archive and tell me what you find.", "What was reported?",
     "draft a summary for the meeting")  # fmt: skip
-PASSAGES, LONG = 1800, 2500
-"""Passages, and answers among others, of an epoch."""
+PASSAGES, LONG, SLIPS = 1800, 2500, 1500
+"""Passages, answers among others, and answers with a line that slips in, of an epoch."""
 Item = tuple[list[int], list[int], np.ndarray]
 """Tokens, which of them are the question's (0) and the answer's (1), and the cases that it may be."""
 
@@ -99,6 +99,13 @@ def items(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Rand
     for row in rng.sample(said, min(LONG, len(said))):
         of = in_long(framed(row, rng), nobody, rng)
         yield encoded(tok, (of.get("question") or "") if of["case"] in IN_QUESTION or rng.random() > 0.1 else "", of["text"], case(of["case"]))
+    leaks = [row for row in said if row["case"] == "leak" and row.get("main")]
+    for row in rng.sample([row for row in said if row["case"] in HOSTS], SLIPS):
+        for of in slipped(row, rng.choice(leaks), rng):
+            yield encoded(tok, of["question"] or "", of["text"], case("leak"))
+    for row in rng.sample([row for row in said if row["case"] not in ("leak", "none")], 2 * SLIPS):
+        for of in stretches(row, rng):
+            yield encoded(tok, of.get("question") or "", of["text"], case(row["case"]))
     asked = [row for row in replies(rng) if row.get("case") in CASES]
     four = list(pairs())
     for row in (*rng.sample(asked, len(asked) // 3), *rng.sample(four, len(four) // 2)):

@@ -1,7 +1,8 @@
 """Long answers as training rows: an answer, or a sentence or two of it, among paragraphs in which nobody is described.
 
 What assistants say is mostly longer than what was written to teach. In a long answer about other things a little may tell of somebody, and
-capitals, numbers and places of such an answer tell of nobody.
+capitals, numbers and places of such an answer tell of nobody. Behind a question about staff or somebody known a line may slip in that tells of
+somebody private (`slipped`): whom an answer tells of is asked of its stretches too.
 """
 
 from __future__ import annotations
@@ -17,10 +18,15 @@ AROUND = ("none", "rule", "organisation", "group")
 """Answers of these cases describe nobody, whatever else a text holds."""
 BESIDE = ("public", "historic", "staff")
 """Answers of these cases may be put next to a leak too: that they are known makes nobody else known."""
+HOSTS = (*AROUND, *BESIDE, "own")
+"""Answers of these cases may hold a line about somebody private that makes them a leak: no word of theirs can mean whom it tells of."""
 LONGEST = 1400
 """Characters of a long answer: what one window of the networks holds."""
+DIRECT = {"name", "address", "contact", "date"}
 _GAP = ("\n\n", "\n\n", "\n\n", "\n", " ", "\n\n---\n\n")
 _HEADED = ("", "", "", "### Notes\n\n", "**Other points**\n\n", "## Background\n\n", "In short:\n\n", "- ", "2. ", "Also: ", "Please note: ")
+_MEANT = re.compile(r"\W*(?:he|she|they|it|his|her|hers|their|its|this|that|these|both|him|them)\b", re.I)
+"""What begins with one of these means whoever was named before."""
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -43,6 +49,24 @@ def in_long(row: Row, others: list[Row], rng: random.Random) -> Row:
         pieces.insert(rng.randrange(len(pieces) + 1), one)
         size += len(one["text"])
     return joined(pieces, part, rng)
+
+
+def slipped(host: Row, leak: Row, rng: random.Random) -> list[Row]:
+    """An answer with a line of a leak between its sentences, and that line alone, both to the question of the answer; none where that would
+    be too long or the line speaks of somebody named before."""
+    line = fragment(leak, rng)
+    if _MEANT.match(line["text"]) or len(line["text"]) > LONGEST // 3 or len(line["text"]) + len(host["text"]) > LONGEST:
+        return []
+    at = rng.choice(_cuts(host["text"]))
+    pieces = [*(() if at == 0 else (_only(host, 0, at),)), line, *(() if at == len(host["text"]) else (_only(host, at, len(host["text"])),))]
+    of = {"question": host.get("question"), "case": "leak"}
+    return [{**joined(pieces, line, rng), **of}, {**line, **of}]
+
+
+def stretches(row: Row, rng: random.Random) -> list[Row]:
+    """A few sentences of an answer that say something of somebody, as what the answer is."""
+    found = _stretch(row, rng)
+    return [found] if any(s[3] for s in found["spans"]) and len(found["text"]) < len(row["text"]) else []
 
 
 def windows(row: Row) -> list[Row]:
@@ -68,6 +92,12 @@ def _facts(row: Row, start: int, end: int) -> set[tuple[str, str]]:
             if s[2] in COUNTED and s[3] == row.get("main", 0) and start <= s[0] and s[1] <= end}
 
 
+def _names(row: Row, start: int, end: int) -> bool:
+    """Whether a stretch tells the chief person's name, address or contact, and something else of them."""
+    told = {s[2] for s in row["spans"] if s[3] == row.get("main") and start <= s[0] and s[1] <= end}
+    return bool(told & DIRECT) and len(told) > 1
+
+
 def _cuts(text: str) -> list[int]:
     return [0, *(m.end() for m in _ENDS.finditer(text)), len(text)]
 
@@ -88,12 +118,12 @@ def joined(pieces: list[Row], chief: Row, rng: random.Random) -> Row:
 
 def fragment(row: Row, rng: random.Random) -> Row:
     """A stretch of sentences in which somebody private is told as much of as makes the case of the row; the row itself where
-    there is none, and where more than sentences make its case."""
-    if row.get("case") != "leak" or not row.get("main") or row.get("cluster") != "yes":
+    there is none."""
+    if row.get("case") != "leak" or not row.get("main"):
         return row
     cuts = _cuts(row["text"])
     places = [(cuts[first], cuts[first + size]) for size in (1, 2) for first in range(len(cuts) - size)]
-    found = [place for place in places if len(_facts(row, *place)) > 1]
+    found = [place for place in places if len(_facts(row, *place)) > 1 or _names(row, *place)]
     return _only(row, *rng.choice(found)) if found else row
 
 

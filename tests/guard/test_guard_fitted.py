@@ -82,7 +82,7 @@ def test_the_order_of_verdicts(fitted_guard: Guard, monkeypatch: pytest.MonkeyPa
     assert "unlike the safe and unlike the unsafe texts" in act(gated, SAFE).reason
     assert act(with_gate(gated, NOTHING).at(-1e9, unsure=-1e9), SAFE).layer == "contextual"
     empty = act(with_gate(gated, NOTHING).at(1e9), " \n")
-    assert (empty.action, empty.reason) == ("abstain", "the answer is empty: there is nothing to judge")
+    assert (empty.action, empty.cause and empty.cause.cause) == ("abstain", "empty")
     monkeypatch.setattr(reading, "guess_language", Mock(side_effect=ZeroDivisionError(LEAK)))
     failed = act(gated, DIRECT)
     assert (failed.action, failed.score, failed.delta) == ("failed", None, None)

@@ -113,8 +113,7 @@ def mia(
              "paraphraser": None if used is None else used.partition(":")[0]}
 
     def merged(there: Record, record: Record) -> Record:
-        items = {**there["items"], **record["items"]}
-        return {**record, "items": {name: items[name] for name in lib.mia.ORDER if name in items}}
+        return {**record, "items": lib.shared.merged_items(there["items"], record["items"], lib.mia.ORDER, ())}
 
     analogue = lib.mia.is_analogue(scale, setting, found["items"])
     _finish(_record("mia", scale, found, facts, analogue=analogue), run, output, MADE_WITH, merged)

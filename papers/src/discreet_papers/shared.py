@@ -15,14 +15,13 @@ import yaml
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import write_atomic
 from discreet.core.records import Estimate
+from discreet.stats.arrays import scipy_module
 
 __all__ = ["averaged", "chosen_items", "merged_items", "need_files", "paper_figures", "read_settings", "setting_of",
            "write_once"]
 
 ROOM = Path(__file__).parent
 SEEDS_FOR_INTERVAL = 3
-T_975 = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-"""97.5% points of Student's t by degrees of freedom; 1.96 beyond is close enough from 30 on, 2.26 is safe before."""
 S = TypeVar("S")
 
 
@@ -126,7 +125,8 @@ def averaged(found: Sequence[Sequence[Estimate]], within: tuple[float, float] = 
     means = [fmean(one.value or 0.0 for one in seed) for seed in found if seed]
     value, n = sum(means) / len(means), parts[0].n
     if len(means) >= SEEDS_FOR_INTERVAL:
-        half = T_975.get(len(means) - 1, 2.262) * stdev(means) / sqrt(len(means))
+        quantile = float(scipy_module("stats", "an interval over seeds").t.ppf(0.975, len(means) - 1))
+        half = quantile * stdev(means) / sqrt(len(means))
         return Estimate(value, max(within[0], value - half), min(within[1], value + half), n=len(means), unit="seed",
                         method="t over seeds")
     if any(one.low is None or one.high is None for one in parts):

@@ -17,7 +17,6 @@ from discreet_papers.ppe.corpora import PPECorpus
 from discreet_papers.ppe.detectors import SCORED, Scored
 from discreet_papers.ppe.reproduction import (
     CURVES,
-    DETECTORS,
     ENCODERS,
     MODELS,
     ORDER,
@@ -171,7 +170,7 @@ def test_a_second_run_makes_nothing_anew(tmp_path: Path, monkeypatch: pytest.Mon
     study = Study(SMOKE.only(("law",)), None, tmp_path, tmp_path)
     said: list[str] = []
     first = reproduce(study, ["table X"], note=said.append)
-    assert [line for line in said if line.startswith("law: ")] == [f"law: {name}" for name in DETECTORS]
+    assert [line for line in said if line.startswith("law: ")] == [f"law: {one.name}" for one in SMOKE.detectors]
     monkeypatch.setattr("discreet_papers.ppe.detectors.fit_and_score", lambda *_, **__: pytest.fail("made again"))
     monkeypatch.setattr("discreet_papers.ppe.corpora.run_campaign", lambda *_, **__: pytest.fail("made again"))
     assert reproduce(study, ["table X"]) == first
@@ -193,8 +192,7 @@ def test_a_folder_without_campaigns_is_refused(tmp_path: Path) -> None:
 
 
 def test_settings_name_every_detector_of_the_paper() -> None:
-    names: Sequence[str] = DETECTORS
-    assert {*GRID, "MLP-v4"} <= set(names)
+    assert {*GRID, "MLP-v4"} <= {one.name for one in SMOKE.detectors}
     for one in SMOKE.detectors:
         if one.name in (*GRID, "MLP-v4"):
             assert one.form == "paper"

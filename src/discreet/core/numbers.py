@@ -75,14 +75,14 @@ def given(value: float) -> str:
     return said[1:] if said.startswith("0.") else said
 
 
-def p_value(p: float | None, *, missing: str = NOTHING) -> str:
+def p_value(p: float | None) -> str:
     """".034"; "< .001"."""
-    return missing if p is None else "< .001" if p < 0.001 else number(p)
+    return NOTHING if p is None else "< .001" if p < 0.001 else number(p)
 
 
-def epsilon(value: float | str | None, *, missing: str = NOTHING) -> str:
+def epsilon(value: float | str | None) -> str:
     """A privacy parameter as it was given: "2", "0.25", "∞" for infinity or "inf"."""
-    return missing if value is None else "∞" if value in ("inf", inf) else f"{float(value):g}"
+    return NOTHING if value is None else "∞" if value in ("inf", inf) else f"{float(value):g}"
 
 
 def bound(estimate: Estimate | Mapping[str, Any] | None, *, missing: str = NOTHING) -> str:

@@ -46,8 +46,7 @@ class Corpus:
     `files` are patterns for the last part of a path, or for the last two where they have a slash. `question` and `text`
     say where these stand: columns ("a|b": the first that is there; "a + b": joined; "a.b": inside an object or the
     objects of a list). An answer that is a number is one of the `choices` column. `keep`: only rows whose columns have
-    one of these values. `paper`: one of Table I, whose `records` are its count; `learn`: whether weights that ship may
-    learn from it; `family` its origin, where ours.
+    one of these values. `paper`: one of Table I, whose `records` are its count.
     """
 
     name: str
@@ -60,8 +59,6 @@ class Corpus:
     choices: str | None = None
     keep: Mapping[str, Sequence[str]] = field(default_factory=dict)
     paper: bool = False
-    family: str | None = None
-    learn: bool = False
 
     def holds(self, path: Path) -> bool:
         """Whether a file is of this corpus, by its name."""

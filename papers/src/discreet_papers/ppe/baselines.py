@@ -207,7 +207,7 @@ def _logit(p: float) -> float:
     return log(p / (1.0 - p))
 
 
-def judge(endpoint: ChatEndpoint, *, workers: int = WORKERS) -> Fit:
+def judge(endpoint: ChatEndpoint) -> Fit:
     """A language model with the paper's prompt in our words and 3 + 3 examples of the texts that are fitted on.
 
     The examples are the same for all texts. A reply without one whole number from 0 to 10, also one that was cut off,
@@ -224,7 +224,7 @@ def judge(endpoint: ChatEndpoint, *, workers: int = WORKERS) -> Fit:
 
         def score(texts: Sequence[str]) -> tuple[FloatArray, BoolArray]:
             replies = endpoint.complete_many([[*shots, {"role": "user", "content": text}] for text in texts],
-                                             workers=workers, lost="")
+                                             workers=WORKERS, lost="")
             said = [rating(reply) for reply in replies]
             asked[0] += len(said)
             silent[0] += said.count(None)

@@ -78,13 +78,13 @@ def augmentation(corpus: PPECorpus, detectors: Sequence[DetectorSettings], sizes
     return rows
 
 
-def combinations_of(names: Sequence[str], evidence: str = EVIDENCE) -> Iterator[tuple[str, ...]]:
-    """Each encoder alone, each pair, all where there are three or more; then `evidence` alone, and each with it."""
+def combinations_of(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Each encoder alone, each pair, all where there are three or more; then EVIDENCE alone, and each with it."""
     most = [names] if len(names) > 2 else []
     alone = [*((name,) for name in names), *combinations(names, 2), *map(tuple, most)]
     yield from alone
-    yield (evidence,)
-    yield from ((*one, evidence) for one in alone)
+    yield (EVIDENCE,)
+    yield from ((*one, EVIDENCE) for one in alone)
 
 
 def encoders(read: Callable[[str], PPECorpus], names: Sequence[str], detectors: Sequence[DetectorSettings], *,

@@ -35,7 +35,7 @@ from discreet_papers.ppe.seeds import mean_items
 from discreet_papers.ppe.tables import TABLES, Domain, made
 from discreet_papers.shared import ROOM, merged_items
 
-__all__ = ["BY_NAME", "DETECTORS", "ORDER", "SETTINGS", "STRICT", "Setting", "Study", "is_analogue", "merged",
+__all__ = ["BY_NAME", "ORDER", "SETTINGS", "STRICT", "Setting", "Study", "is_analogue", "merged",
            "reproduce", "reproduce_seeds"]
 
 ORDER = tuple(TABLES)
@@ -69,11 +69,11 @@ class Setting:
     fine_tuned: int | None = None
     proportional: bool = False
 
-    def only(self, domains: Sequence[str] | None = None, texts: int | None = None, encoders: str | None = None,
-             seed: int | None = None) -> Setting:
+    def only(self, domains: Sequence[str] | None = None, texts: int | None = None, encoders: str | None = None
+             ) -> Setting:
         """The same with some of its domains, with fewer texts a side to fit on (the borderline ones in proportion;
-        where the setting is `proportional`, all sets), other encoders, or another seed. UsageError for more texts than
-        the scale has, or none."""
+        where the setting is `proportional`, all sets), or other encoders. UsageError for more texts than the scale
+        has, or none."""
         sizes = self.sizes
         if texts is not None:
             if not 0 < texts <= sizes.fit:
@@ -82,8 +82,7 @@ class Setting:
             sizes = replace(sizes, **{name: max(1, round(getattr(sizes, name) * texts / self.sizes.fit))
                                       for name in names})
         kept = tuple(name for name in self.domains if domains is None or name in domains)
-        return replace(self, domains=kept, sizes=sizes, encoders=encoders or self.encoders,
-                       seed=self.seed if seed is None else seed)
+        return replace(self, domains=kept, sizes=sizes, encoders=encoders or self.encoders)
 
 
 def _settings() -> tuple[dict[str, Setting], dict[str, set[str]]]:
@@ -98,7 +97,6 @@ def _settings() -> tuple[dict[str, Setting], dict[str, set[str]]]:
 
 SETTINGS, MODELS = _settings()
 """By scale: smoke, small, paper; and the paper's models with what each writes."""
-DETECTORS = tuple(one.name for one in next(iter(SETTINGS.values())).detectors)
 
 
 @dataclass(frozen=True, slots=True)

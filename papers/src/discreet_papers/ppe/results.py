@@ -23,7 +23,7 @@ PAIRINGS: Mapping[str, tuple[str, str]] = {
 """Pairing to the sets of its positives and negatives."""
 RULES = ("paper", "identifying")
 """What is a cluster: any two of the eight classes, or two attributes that identify (the default of the guard)."""
-UNIT, RESAMPLES, BINS = "text", 1_000, 24
+UNIT, RESAMPLES, BINS, SEED = "text", 1_000, 24, 42
 TPRS = {"fpr95": 0.95, "fpr90": 0.90}
 
 
@@ -57,7 +57,7 @@ def figures(corpus: PPECorpus, scored: Scored, pairing: str, rule: str = "paper"
     return {"kept": of_texts(unsafe[~held], safe[~held_safe]), "full": of_texts(unsafe, safe)}
 
 
-def changes(corpus: PPECorpus, before: Scored, after: Scored, pairing: str, *, seed: int = 42) -> dict[str, Estimate]:
+def changes(corpus: PPECorpus, before: Scored, after: Scored, pairing: str) -> dict[str, Estimate]:
     """AUROC, FPR95 and FPR90 of `after` less those of `before` on all texts of a pairing: a bootstrap of texts, paired,
     stratified by class."""
     positives, negatives = PAIRINGS[pairing]
@@ -66,7 +66,7 @@ def changes(corpus: PPECorpus, before: Scored, after: Scored, pairing: str, *, s
              for one in (before, after)]
     drawn = [Reweighting.of(core, np.arange(labels.size)) for core in cores]
     differences: dict[str, list[FloatArray]] = {name: [] for name in ("auroc", *TPRS)}
-    for weights in bootstrap_weights(labels.size, np.random.default_rng(seed), n_resamples=RESAMPLES, strata=labels):
+    for weights in bootstrap_weights(labels.size, np.random.default_rng(SEED), n_resamples=RESAMPLES, strata=labels):
         old, new = (one.counts(weights) for one in drawn)
         differences["auroc"].append(new.auroc() - old.auroc())
         for name, tpr in TPRS.items():
@@ -96,10 +96,10 @@ def rates_by(corpus: PPECorpus, scored: Scored, name: str, axis: str) -> dict[st
     return found
 
 
-def controls(corpus: PPECorpus, scored: Scored, *, seed: int = 42) -> dict[str, Estimate]:
+def controls(corpus: PPECorpus, scored: Scored) -> dict[str, Estimate]:
     """On the borderline pairing, all texts: AUROC under permuted labels (½), and FPR at 95% TPR with half of the unsafe
     planted among the borderline texts, and without them."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     unsafe, borderline = (scored.delta[name] for name in PAIRINGS["borderline"])
     planted, unplanted, _ = stress_figures.planted(unsafe, borderline, 0.95, None, rng)
     return {"control_auroc": stress_figures.control(unsafe, borderline, rng), "planted_fpr": planted,

@@ -150,8 +150,8 @@ def normal_errors(spread: float) -> FloatArray:
     return np.asarray(0.999 * normal / normal.sum() + 0.001 * anywhere / anywhere.sum())
 
 
-def calibrate(shares: FloatArray, others: FloatArray, outside: FloatArray, attributes: IntArray, rows: float, *,
-              per_bin: int = PER_BIN) -> Calibration:
+def calibrate(shares: FloatArray, others: FloatArray, outside: FloatArray, attributes: IntArray, rows: float
+              ) -> Calibration:
     """Calibration from clusters of persons outside the fit.
 
     Parameters
@@ -161,7 +161,7 @@ def calibrate(shares: FloatArray, others: FloatArray, outside: FloatArray, attri
     others, outside : (N,) arrays
         Other persons outside the fit with these attributes, and other persons there at all.
     attributes : (N,) integers
-        Number of attributes of each cluster. A number of which there are fewer than `per_bin` clusters is calibrated on
+        Number of attributes of each cluster. A number of which there are fewer than PER_BIN clusters is calibrated on
         the clusters of all numbers.
     rows : float
         Rows that the model was fitted on.
@@ -174,8 +174,8 @@ def calibrate(shares: FloatArray, others: FloatArray, outside: FloatArray, attri
     groups = []
     for number in range(1, MOST + 1):
         mine = np.flatnonzero(attributes >= MOST if number == MOST else attributes == number)
-        groups.append(mine if len(mine) >= per_bin else np.arange(len(logs)))
-    parts = [_bins(mine[np.argsort(logs[mine], kind="stable")], logs, per_bin) for mine in groups]
+        groups.append(mine if len(mine) >= PER_BIN else np.arange(len(logs)))
+    parts = [_bins(mine[np.argsort(logs[mine], kind="stable")], logs) for mine in groups]
     most = max(map(len, parts))
     middles, weights = np.empty((MOST, most)), np.empty((MOST, most, _NODES))
     for number, bins in enumerate(parts):
@@ -188,13 +188,13 @@ def calibrate(shares: FloatArray, others: FloatArray, outside: FloatArray, attri
     return Calibration(middles, weights)
 
 
-def _bins(ordered: IntArray, logs: FloatArray, per_bin: int) -> list[IntArray]:
-    """Clusters in order of `logs`, cut where a bin has `per_bin` of them and is WIDTH wide."""
+def _bins(ordered: IntArray, logs: FloatArray) -> list[IntArray]:
+    """Clusters in order of `logs`, cut where a bin has PER_BIN of them and is WIDTH wide."""
     ends = [0]
     while ends[-1] < len(ordered):
         wide = int(np.searchsorted(logs[ordered], logs[ordered[ends[-1]]] + WIDTH))
-        end = max(wide, ends[-1] + per_bin)
-        ends.append(end if end + per_bin <= len(ordered) else len(ordered))
+        end = max(wide, ends[-1] + PER_BIN)
+        ends.append(end if end + PER_BIN <= len(ordered) else len(ordered))
     return [ordered[start:end] for start, end in pairwise(ends)]
 
 

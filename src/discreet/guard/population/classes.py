@@ -22,7 +22,7 @@ from discreet.core.types import FloatArray, IntArray
 
 CHUNK = 4096
 """Rows that an E step holds at a time."""
-FIRST_ROWS, LAST_STEPS, LEAST_STEPS = 20_000, 15, 5
+FIRST_ROWS, LAST_STEPS, LEAST_STEPS, TOLERANCE = 20_000, 15, 5, 1e-4
 """Of more than three times so many different rows, EM first sees so many, then all in its last steps."""
 TINY = 1e-30
 
@@ -118,8 +118,8 @@ def smoother(size: int, width: float) -> FloatArray:
 
 
 def fit_classes(codes: IntArray, weights: FloatArray, sizes: Sequence[int], n_classes: int, rng: Generator, *,
-                prior: float = 1.0, widths: Sequence[float] | None = None, iterations: int = 60,
-                tolerance: float = 1e-4) -> LatentClasses:
+                prior: float = 1.0, widths: Sequence[float] | None = None, iterations: int = 60
+                ) -> LatentClasses:
     """Fit by EM, each class and column drawn towards the whole table by `prior` rows.
 
     Parameters
@@ -135,8 +135,8 @@ def fit_classes(codes: IntArray, weights: FloatArray, sizes: Sequence[int], n_cl
     widths : (C,) floats, optional
         Standard deviation, in categories, by which the counts of an ordered column are smoothed in each M step (EMS,
         Silverman et al., JRSS B 1990); 0 for columns without order.
-    iterations, tolerance : int, float
-        At most so many steps, and fewer where the mean log likelihood changes by less than `tolerance` nats. A large
+    iterations : int
+        At most so many steps, and fewer where the mean log likelihood changes by less than TOLERANCE nats. A large
         table takes so many steps on a part of its rows, then LAST_STEPS on all.
 
     Raises ValueError for codes outside `sizes`, weights that are not positive, or fewer than one class.
@@ -161,7 +161,7 @@ def fit_classes(codes: IntArray, weights: FloatArray, sizes: Sequence[int], n_cl
         tables = (counts + prior * base[:, None]) / (members + prior)
         tables = tables.astype(np.float32)
         shares = ((members + 1e-3) / (members + 1e-3).sum()).astype(np.float32)
-        if step >= LEAST_STEPS and abs(likelihood - before) < tolerance and not few:
+        if step >= LEAST_STEPS and abs(likelihood - before) < TOLERANCE and not few:
             break
         before = likelihood
     exact = tables.astype(np.float64)

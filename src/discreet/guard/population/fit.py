@@ -38,7 +38,6 @@ class Recipe:
     prior: float
     width: float
     smoothed: frozenset[str] | None = None
-    iterations: int = 60
 
 
 def recipe(rows: int, factor: float = 1.0, smoothed: frozenset[str] | None = None) -> Recipe:
@@ -60,10 +59,9 @@ class Clusters(NamedTuple):
     used: BoolArray
 
 
-def random_clusters(rows: IntArray, columns: int, n: int, rng: Generator, *, least: int = 2, most: int = MOST
-                    ) -> Clusters:
-    """`n` clusters of persons drawn from `rows`: a number of attributes from `least` to `most`, then which."""
-    numbers = rng.integers(least, min(most, columns) + 1, n)
+def random_clusters(rows: IntArray, columns: int, n: int, rng: Generator, *, least: int = 2) -> Clusters:
+    """`n` clusters of persons drawn from `rows`: a number of attributes from `least` to MOST, then which."""
+    numbers = rng.integers(least, min(MOST, columns) + 1, n)
     ranks = rng.random((n, columns)).argsort(1).argsort(1)
     return Clusters(rng.choice(rows, n), ranks < numbers[:, None])
 
@@ -96,8 +94,8 @@ def fit_mixture(codes: IntArray, weights: FloatArray, columns: Sequence[Column],
     sizes = [len(column.values) for column in columns]
     smoothed = {column.name for column in columns if column.ordered} if how.smoothed is None else how.smoothed
     widths = [min(how.width, len(column.values) / 8) if column.name in smoothed else 0.0 for column in columns]
-    return joined([fit_classes(codes, weights, sizes, how.classes, one, prior=how.prior, widths=widths,
-                               iterations=how.iterations) for one in rng.spawn(how.fits)])
+    return joined([fit_classes(codes, weights, sizes, how.classes, one, prior=how.prior, widths=widths)
+                   for one in rng.spawn(how.fits)])
 
 
 class Choice(NamedTuple):

@@ -113,8 +113,8 @@ def cleaned(noisy: FloatArray, sizes: Sequence[int], sigma: float) -> tuple[Floa
     return shares, total
 
 
-def classes_of_pairs(shares: FloatArray, sizes: Sequence[int], rows: float, n_classes: int, rng: Generator, *,
-                     prior: float = PRIOR, steps: int = STEPS) -> LatentClasses:
+def classes_of_pairs(shares: FloatArray, sizes: Sequence[int], rows: float, n_classes: int, rng: Generator
+                     ) -> LatentClasses:
     """Latent classes whose pairs are nearest to `shares`, by EM on the composite likelihood."""
     start = np.concatenate([[0], np.cumsum(sizes)])
     base = shares.sum(1) / (len(sizes) - 1)
@@ -124,13 +124,13 @@ def classes_of_pairs(shares: FloatArray, sizes: Sequence[int], rows: float, n_cl
     for at, end in pairwise(start):
         tables[at:end] /= tables[at:end].sum(0)
         different[at:end, at:end] = False
-    for _ in range(steps):
+    for _ in range(STEPS):
         model = (tables * mixing) @ tables.T
         ratio = np.where(different, shares / np.maximum(model, 1e-30), 0.0)
         counts = rows * tables * mixing * (ratio @ tables) / (len(sizes) - 1)
         members = counts.sum(0) / len(sizes)
         for at, end in pairwise(start):
-            part = counts[at:end] + prior * base[at:end, None]
+            part = counts[at:end] + PRIOR * base[at:end, None]
             tables[at:end] = part / part.sum(0)
         mixing = (members + 1e-3) / (members + 1e-3).sum()
     return LatentClasses(mixing, tables, tuple(sizes))

@@ -30,15 +30,6 @@ def test_scores_are_the_definitions(make_view: MakeView, rng: Generator, name: s
         assert scores[i] == pytest.approx(sum(one_by_one) / 2, rel=1e-9, abs=1e-12)
 
 
-def test_confidence_and_entropy_need_no_label(make_view: MakeView, rng: Generator) -> None:
-    view = make_view(classes=3)
-    other = View(view.target, (view.label + 1) % 3, {}, view.population, view.judged)
-    for name in ("confidence", "entropy"):
-        for scale in attacks[name].scales:
-            one, same = (attacks[name].scores(of, scale, None, rng) for of in (view, other))
-            assert np.array_equal(one, same)
-
-
 def test_what_ranks_alike(make_view: MakeView, rng: Generator) -> None:
     def order(view: View, name: str) -> list[int]:
         return list(np.argsort(attacks[name].scores(view, "p", None, rng)))

@@ -109,7 +109,8 @@ def test_given_names_that_stand_alone(guard: Guard, text: str, marked: list[str]
 
 
 @pytest.mark.parametrize(("text", "read", "marked"), [
-    ("He was seen by Dr. Chen.", ". Chen.", ["Chen"]), ("Smith v. Jones [2019] EWHC 12 held it.", "Smith", []),
+    ("He was seen by Dr. Chen.", ". Chen.", ["Chen"]), ("Mrs K. is 88.", "K.", ["K."]),
+    ("Smith v. Jones [2019] EWHC 12 held it.", "Smith", []),
     ("Ortiz v. Acme is our matter.", "Ortiz", ["Ortiz"])])
 def test_a_name_of_the_reader_is_marked_without_the_points_beside_it_and_none_of_a_decided_case(
         guard: Guard, text: str, read: str, marked: list[str]) -> None:

@@ -52,7 +52,7 @@ _TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr)\.?")
 """No name by itself: the first one of "Mr. and Mrs. Ortiz"."""
 _COUPLE = re.compile(rf"\b{_TITLE.pattern} (?:and|&) $")
 _POSSESSIVE = re.compile(r"['’]s$")
-_WORDS = re.compile(r"\w(?:.*\w)?", re.DOTALL)
+_WORDS = re.compile(r"\w(?:.*\w)?(?:(?<=\b\w)\.)?", re.DOTALL)
 _NAME = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 

@@ -6,13 +6,14 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from tests.serve.conftest import SAFE, Service, Start
+from tests.serve.doors.upstream import Model
 
 from discreet.core.records import Answer
 from discreet.guard.judgement import Judgement
@@ -203,6 +204,49 @@ def test_a_body_of_many_objects_is_refused_and_less_of_them_counts_as_answers(st
     for status in (200, 200, 429):
         sources = [{"text": ""}] * (8 * NODES)
         assert service.ask("/v1/check", {"text": SAFE, "sources": sources}, "operator").status_code == status
+
+
+class _Line(BaseModel):
+    sku: str
+    quantity: int = 1
+    price: float | None = None
+    tags: list[str] | None = None
+    note: str | None = None
+
+
+class _Address(BaseModel):
+    street: str | None = None
+    city: str | None = None
+    country: Literal["US", "CA", "GB"] | None = None
+
+
+class _Order(BaseModel):
+    order_id: str
+    ship_to: _Address | None = None
+    bill_to: _Address | None = None
+    lines: list[_Line] = []
+    currency: Literal["USD", "EUR"] = "USD"
+    created_after: str | None = None
+    created_before: str | None = None
+    limit: int | None = None
+    cursor: str | None = None
+
+
+def test_two_hundred_tools_with_nested_schemas_pass_and_leave_most_of_a_rate(start: Start) -> None:
+    schema = _Order.model_json_schema()
+    model = Model(lambda body: SAFE)
+    service = start(transport=model.transport, upstream={"url": "http://model.test/v1"}, limits={"per_minute": 100})
+    functions = [{"name": f"order_{n}", "description": "Changes an order.", "parameters": schema} for n in range(200)]
+    inputs = [{"name": one["name"], "input_schema": schema} for one in functions]
+    said = [{"role": "user", "content": "What lowers blood glucose?"}]
+    assert len(json.dumps(functions)) > 300_000
+    for path, body in (
+            ("/v1/chat/completions", {"messages": said, "tools": [{"type": "function", "function": one}
+                                                                  for one in functions]}),
+            ("/v1/responses", {"input": said, "tools": [{"type": "function", **one} for one in functions]}),
+            ("/v1/messages", {"messages": said, "max_tokens": 50, "tools": inputs})):
+        assert service.ask(path, {"model": "tiny", **body}).status_code == 200
+        assert [one["function"]["parameters"] for one in model.asked[-1]["tools"]] == [schema] * 200
 
 
 @pytest.mark.parametrize(("kind", "given"), [

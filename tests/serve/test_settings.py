@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,10 @@ def test_what_is_said_at_start() -> None:
     assert lines[0].startswith("http://127.0.0.1:8300, 2 processes with 3 workers each; no keys")
     assert f"balanced, observe; {presets.rates(guards['medical'])}" in lines[2]
     assert "of ordinary answers" in presets.rates(guards["medical"])
+    redacting = Guard(replace(Policy.of("medical"), on_flag="redact"))
+    for mode, does in (("enforce", "enforce and redact"), ("observe", "observe")):
+        *_, last = run.described(Settings.read(None, **ONE, mode=mode), {"medical": redacting}, 8300)
+        assert f", {does}; " in last
     assert "not measured" in presets.rates(guards["own"])
     assert presets.rates(guards["paper"]) != presets.rates(guards["medical"])
     assert json.dumps(presets.presets())

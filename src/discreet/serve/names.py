@@ -21,6 +21,8 @@ NEEDS = {("/v1/messages", "/v1/messages/count_tokens", "/v1/models"): "a model b
          ("/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/embeddings"):
              "a model behind the service that speaks OpenAI's protocol (upstream, with kind: openai)"}
 """Paths that not every service has, and what they need."""
+STORED = ("previous_response_id", "conversation", "prompt")
+"""Fields of OpenAI's responses that name what was stored elsewhere."""
 _BELOW_GUARD = re.compile("^/guards/[^/]*(?=/)")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 _LINK = re.compile(r"(.*_)?(SERVICE_HOST|SERVICE_PORT|PORT)(_.*)?")
@@ -39,6 +41,8 @@ def unknown_field(kind: Any, path: Sequence[str | int]) -> str:
     name, known = str(path[-1]), beside(kind, path)
     if not _NAME.fullmatch(name):
         return f"an unknown field; expected some of {', '.join(known)}"
+    if name in STORED and "store" in known:
+        return f"the field {name!r} names what is stored elsewhere, and nothing is stored here; send all items in input"
     return f"unknown field {name!r}; {meant(name, known)}"
 
 

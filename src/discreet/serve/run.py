@@ -131,4 +131,6 @@ def described(settings: Settings, guards: dict[str, Guard], port: int) -> Iterat
     yield (f"queue: {'none, undecided answers are blocked' if settings.queue is None else 'undecided answers wait'}"
            + (f" {settings.queue.expires_s:g} s for a reviewer" if settings.queue is not None else ""))
     for name, guard in guards.items():
-        yield f"guard {name}: {guard.policy.label()}, {guard.point}, {settings.mode_of(name)}; {rates(guard)}"
+        does = settings.mode_of(name)
+        does += " and redact" if does == "enforce" and guard.policy.on_flag == "redact" else ""
+        yield f"guard {name}: {guard.policy.label()}, {guard.point}, {does}; {rates(guard)}"

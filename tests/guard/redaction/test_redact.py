@@ -16,6 +16,7 @@ from discreet.guard.redaction.marks import further_of, marks_of
 from discreet.guard.redaction.pieces import Pieces
 from discreet.guard.redaction.redact import Redaction, applied, stricter
 from discreet.guard.redaction.wording import wider
+from discreet.guard.text.reader import Span
 
 CLUSTER = "The patient is a 52-year-old litigator from Omaha with two children."
 ADVICE = ("Take the tablets with food.", "The usual dose is 5 mg a day.", "Call the clinic if a rash appears.",
@@ -59,7 +60,9 @@ def test_marks_are_stable(guard: Guard) -> None:
 @pytest.mark.parametrize(("text", "marks"), [
     ("Mrs Ortiz called. Ana Ortiz's file is here. Ortiz agreed.", "1 1 1"),
     ("Ana Ortiz and Luis Ortiz called.", "1 2"),
-    ("[name 4] called Ana Ortiz.", "5"),
+    ("[name 4] called Ana Ortiz.", "5"), ("Ana Ortiz came with Ana-Maria Rowe. ANA ORTIZ fasts. ", "1 2 1"),
+    ("Ask Mr. and Mrs. Ortiz. Ortiz pays.", "1 1"),
+    ("Ana Ortiz called. Ask the Ortizes. The Ortiz home.", "1 1 1"),
 ])
 def test_names(guard: Guard, text: str, marks: str) -> None:
     found = marks_of(text, guard.judge(text).findings)
@@ -72,6 +75,11 @@ def test_names(guard: Guard, text: str, marks: str) -> None:
     ("138/88", None), ("2024-11-29", None), ("2019/20", None), ("03/11/1989", None), ("EUR 56000", None),
     ("HK$20000", None), ("£ 20000", None), ("18204 records", None), ("12 CFR 1026.35", None), ("12,345", None),
     ("S-208", "S-208"), ("case 5518", "5518"), ("**Case 2019/07.**", "2019/07"), ("`get_case(4471)`", "4471"),
+    ("Regulation (EU) 2016/679", None), ("Public Law 104-191", None), ("§ 11101", None), ("Section 17200.", None),
+    ("Form I-130", None), ("forms N-400 and I-485", None), ("the form is I-765", None), ("ISBN 9780131103627", None),
+    ("U-500 and vitamin B-12", None), ("K-12 schools", None), ("an SF-36 score", None), ("20000 IU", None),
+    ("vitamin D 20000 IU", None),
+    ("form 20881", "20881"), ("section chief, ref 40402", "40402"), ("I-765", "I-765"),
     ("COVID-19", None), ("F/52", None), ("page 5518", None), ("12:30:44", None), ("99999%", None)])
 def test_what_is_written_like_the_number_of_a_record(guard: Guard, said: str, marked: str | None) -> None:
     judgement, reading = guard.judged(Answer("a", f"The nurse wrote down {said}"), None)
@@ -100,9 +108,23 @@ def test_given_names_that_stand_alone(guard: Guard, text: str, marked: list[str]
     assert [text[one.start : one.end] for one in found] == marked
 
 
+@pytest.mark.parametrize(("text", "read", "marked"), [
+    ("He was seen by Dr. Chen.", ". Chen.", ["Chen"]), ("Mrs K. is 88.", "K.", ["K."]),
+    ("Smith v. Jones [2019] EWHC 12 held it.", "Smith", []),
+    ("Ortiz v. Acme is our matter.", "Ortiz", ["Ortiz"])])
+def test_a_name_of_the_reader_is_marked_without_the_points_beside_it_and_none_of_a_decided_case(
+        guard: Guard, text: str, read: str, marked: list[str]) -> None:
+    reading = read_answer(Answer("a", text), guard.policy)
+    span = Span("name", text.index(read), text.index(read) + len(read), "third", "r1", 0.9)
+    found = further_of(replace(reading, seen=replace(reading.seen, spans=(span,))), [], guard.policy)
+    assert [text[one.start : one.end] for one in found] == marked
+
+
 @pytest.mark.parametrize(("kind", "text", "said", "wanted"), [
     ("age", "A 52-year-old engineer came in.", "52-year-old", "An engineer in their fifties came in."),
     ("age", "She is 67 years old and walks.", "67 years old", "She is in their sixties and walks."),
+    ("age", "The patient is 52.", "52", "The patient is in their fifties."),
+    ("age", "[name 1] is 52.", "52", "[name 1] is in their fifties."),
     ("age", "An 81-year-old patient came.", "81-year-old", "A patient in their eighties came."),
     ("place", "She came from Omaha, NE last year.", "Omaha", "She came from Nebraska last year."),
     ("place", "She came from Omaha, Nebraska.", "Omaha", "She came from Nebraska."),
@@ -126,7 +148,8 @@ def test_wider_words(kind: str, text: str, said: str, wanted: str) -> None:
     ("place", "The Omaha office called.", "Omaha"), ("place", "He lives in Qzvillage.", "Qzvillage"),
     ("family", "She is married.", "married"), ("affiliation", "Stryker called.", "Stryker"),
     ("occupation", "He is a quonsetteer.", "quonsetteer"), ("ethnicity", "He is Finnish.", "Finnish"),
-    ("age", "She is **52** and walks.", "**52**"),
+    ("age", "She is **52** and walks.", "**52**"), ("age", "Her HbA1c is 71.", "71"),
+    ("age", "The pulse was 71.", "71"),
 ])
 def test_where_no_rule_is_sure(kind: str, text: str, said: str) -> None:
     assert wider(kind, text, text.index(said), text.index(said) + len(said)) is None

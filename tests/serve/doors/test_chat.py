@@ -11,6 +11,7 @@ from tests.serve.doors.upstream import chunks, completion
 from discreet.core.records import Answer
 from discreet.serve.doors.assembly import Assembly
 from discreet.serve.doors.chat import (
+    MOST_PARTS,
     MalformedError,
     answers_of_completion,
     chunks_of,
@@ -104,6 +105,40 @@ def test_what_cannot_be_judged_whole_is_refused(change: dict[str, Any]) -> None:
 def test_what_has_no_choices_that_ended_is_refused(body: Any) -> None:
     with pytest.raises(MalformedError):
         cleaned(body, TOOLS)
+
+
+@pytest.mark.parametrize("name", ["content", "annotations", "tool_calls"])
+def test_a_message_of_too_many_parts_is_refused(name: str) -> None:
+    part = {"content": {"type": "text", "text": ""}, "annotations": {"url_citation": {}},
+            "tool_calls": {"function": {"name": "note"}}}[name]
+    assert len(cleaned(with_message(**{name: [part] * MOST_PARTS}), TOOLS)["choices"][0]["message"][name]) == MOST_PARTS
+    with pytest.raises(MalformedError, match="too_many_parts"):
+        cleaned(with_message(**{name: [part] * (MOST_PARTS + 1)}), TOOLS)
+
+
+def test_a_stream_of_too_many_calls_is_refused_before_its_end() -> None:
+    whole = Assembly()
+    parts = [{"choices": [{"delta": {"tool_calls": [{"index": n}]}}]} for n in range(MOST_PARTS + 2)]
+    for part in parts[:-1]:
+        whole.add(part)
+    with pytest.raises(MalformedError, match="too_many_parts"):
+        whole.add(parts[-1])
+
+
+def test_more_probabilities_than_characters_are_left_out() -> None:
+    tokens = [{"token": one, "logprob": -1.0} for one in ("hello", "", "", "", "", "", "")]
+    for many, kept in ((tokens[:2], True), (tokens, False)):
+        body = completion("hello")
+        body["choices"][0]["logprobs"] = {"content": many}
+        assert (cleaned(body, TOOLS)["choices"][0]["logprobs"] is not None) == kept
+
+
+def test_calls_without_an_index_are_told_apart_by_their_ids() -> None:
+    parts = ({"id": "call_aaaaaaaa", "function": {"name": "note", "arguments": "{"}}, {"function": {"arguments": "}"}},
+             {"id": "call_bbbbbbbb", "function": {"name": "note", "arguments": "{}"}})
+    calls = streamed(*({"tool_calls": [one]} for one in parts))["message"]["tool_calls"]
+    assert [(one["id"], one["function"]["arguments"]) for one in calls] == [
+        ("call_aaaaaaaa", "{}"), ("call_bbbbbbbb", "{}")]
 
 
 def test_probabilities_stay_where_they_are_of_the_judged_text_and_alternatives_go() -> None:

@@ -213,6 +213,8 @@ def test_what_the_model_cannot_be_asked_is_refused(proxy: Proxy, path: str, more
     response = service.ask(path, {**DOORS[path], **more})
     assert response.status_code == status
     assert model.asked == []
+    if {"previous_response_id", "conversation"} & more.keys():
+        assert "nothing is stored here; send all items in input" in response.json()["error"]["message"]
 
 
 PASSAGES: list[dict[str, Any]] = [

@@ -18,6 +18,8 @@ from tests.serve.doors.test_openai import Proxy, proxy  # noqa: F401
 from tests.serve.doors.upstream import Model
 from tests.serve.test_fuzz import JSON, MANY, documented
 
+from discreet.serve.doors.chat import MOST_PARTS
+
 PASSAGE = "Metformin is taken with meals."
 SIGNATURE = base64.b64encode(random.Random(3).randbytes(90)).decode()
 ASK: dict[str, Any] = {"model": "claude-x", "max_tokens": 50, "messages": [{"role": "user", "content": [
@@ -154,6 +156,7 @@ def test_what_has_no_place_or_may_be_a_text_is_dropped_or_an_error(native: Proxy
     for wrong in (message({"type": "server_tool_use", "input": {}}), message(text(SAFE), stop_reason="pause_turn"),
                   message({"type": "tool_use", "id": "x", "name": "undeclared", "input": {}}),
                   message({"type": "tool_use", "id": "x", "name": "note", "input": "x"}),
+                  message(*[text("")] * (MOST_PARTS + 1)), message(text(SAFE, citations=[CITED] * (MOST_PARTS + 1))),
                   Response('{"content": [{"type": "tool_use", "name": "note", "input": {"a": NaN}}], "stop_reason": '
                            '"tool_use"}'), JSONResponse({"content": SAFE})):
         service, _ = native(wrong)

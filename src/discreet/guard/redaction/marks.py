@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from discreet.guard.policy import Policy, plain_name
 from discreet.guard.reading import Finding, Reading
@@ -22,8 +22,14 @@ _DATE = re.compile(r"\d{1,3}/\d{1,3}|(?:19|20)\d\d(?:[-/](?:\d\d){1,2}){0,2}|\d{
 _DIGITS, _CODE_DIGITS = 5, 2
 """From so many digits on a number may be that of a record; and one behind letters ("K-07") or a noun ("case 5518")."""
 _CODE = re.compile(r"([A-Z]{1,5})(?:-\d{2}|/\d{3}|\d{4})")
-_KNOWN = frozenset("BS CA CD COVID DIN DSM EN GMT GPT HIV ICD IL ISO PM RFC SARS UTC".split())
+_KNOWN = frozenset("BS CA CD COVID DASS DIN DSM EN GMT GPT HIV HPV ICD IL ISO PM RFC SARS SF SPF UTC".split())
 """Letters before a number that is no record's ("COVID-19")."""
+_COMMON = frozenset("B-12 K-12 U-100 U-500".split())
+_PUBLISHED = re.compile(r"(?:§|\b(?:[Ss]ections?|[Ss]ec|[Aa]rt(?:icle)?s?|[Rr]ules?|[Rr]egulations?|[Dd]irectives?|"
+                        r"[Cc]hapters?|Public Law|Pub\. ?L|P\.L|ISBN|ISSN|ISO|PMID|RFC))[ .:]*"
+                        r"(?:\((?:EU|EC|EEC)\) )?(?:No\.? )?$"
+                        r"|\b[Ff]orms?(?: is)?(?: [A-Z]{1,4}-\d+(?:,| and| or))* [A-Z]{1,4}-$")
+"""What before a number says that it is that of a law, a book or a form that everybody has ("§ 11101", "Form I-130")."""
 _COUNTED = ("account|appeal|application|candidate|card|case|certificate|chart|claim|client|complaint|customer|docket|"
             "dossier|file|grievance|incident|learner|loan|matter|member|patient|policy|pupil|record|ref|reference|"
             "student|ticket")
@@ -38,8 +44,15 @@ _INITIAL = re.compile(rf"(?<!\w)[A-Z]\. ({_WORD})\b")
 _AFFAIR = re.compile(rf"\b[Ee]states? of (?P<of>{_WORD})\b|\b(?P<own>{_WORD}) (?:case|estate|file|matter|trust)\b")
 """Whose a matter is: "the Lund matter", "Estate of Quispe"."""
 _MONEY = re.compile(r"(?:EUR|USD|GBP|CHF|NOK|SEK|DKK|PLN|AUD|CAD|NZD|HKD|SGD|JPY|CNY|INR|ZAR|KES|NGN|BRL|MXN|R) ?")
-_AMOUNT = re.compile(r" ?[a-z£$€¥]")
+_AMOUNT, _UNITS = re.compile(r" ?[a-z£$€¥]"), re.compile(r" ?IU\b")
+_DECIDED = re.compile(rf"{_WORD}(?: {_WORD}){{0,4}} vs?\.? {_WORD}(?: (?:{_WORD}|of|and|&)){{0,6}},? "
+                      r"(?:[\[(](?:19|20)\d\d[\])]|\d+ [A-Z])")
+"""The citation of a decided case, whose parties are public."""
+_TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr)\.?")
+"""No name by itself: the first one of "Mr. and Mrs. Ortiz"."""
+_COUPLE = re.compile(rf"\b{_TITLE.pattern} (?:and|&) $")
 _POSSESSIVE = re.compile(r"['’]s$")
+_WORDS = re.compile(r"\w(?:.*\w)?(?:(?<=\b\w)\.)?", re.DOTALL)
 _NAME = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
@@ -50,7 +63,8 @@ def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
     a name that stand elsewhere in the text with a capital get its mark too.
     """
     direct = [one for one in findings if one.layer == "direct"]
-    spans = sorted({(one.start, one.end, one.type) for one in direct if one.counts})
+    spans = sorted({(one.start, one.end, one.type) for one in direct
+                    if one.counts and not _TITLE.fullmatch(text, one.start, one.end)})
     others = [(one.start, one.end) for one in direct if not one.counts]
     used = Counter[str]()
     for m in MARK.finditer(text):
@@ -67,16 +81,45 @@ def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
         else:
             mark = marks.pop(key)
             marks[noun, max(key[1], value, key=len)] = mark
-        owner = _POSSESSIVE.search(text[start:end])
-        found.append((Edit(start, end - (len(owner[0]) if owner and noun == "name" else 0), mark), kind))
+        first, last = start, end
+        if noun == "name":
+            if couple := _COUPLE.search(text, max(0, start - 12), start):
+                first = couple.start()
+            if owner := _POSSESSIVE.search(text[start:end]):
+                last -= len(owner[0])
+        found.append((Edit(first, last, mark), kind))
     taken = [*others, *((edit.start, edit.end) for edit, _ in found)]
-    words = {word: mark for (noun, value), mark in marks.items() if noun == "name" for word in value.split()}
+    found += [(edit, "person_name") for edit in _again(text, marks) if not any(
+        start < edit.end and edit.start < end for start, end in taken)]
+    return sorted(found, key=lambda one: (one[0].start, one[0].end))
+
+
+def _again(text: str, marks: Mapping[tuple[str, str], str]) -> Iterator[Edit]:
+    """Words of marked names that stand in the text with a capital, several in a row as one name ("ANA ORTIZ"), and a
+    whole family ("the Ortizes")."""
+    names = {mark: frozenset(value.split()) for (noun, value), mark in marks.items() if noun == "name"}
+    of_word: dict[str, list[str]] = {}
+    for mark, words in names.items():
+        for word in words:
+            of_word.setdefault(word, []).append(mark)
+    runs: list[tuple[int, int, list[str]]] = []
     for m in _NAME.finditer(text):
         bare = _POSSESSIVE.sub("", m[0])
-        if (bare.lower() in words and bare[0].isupper() and len(bare) > 2
-                and not any(start < m.end() and m.start() < end for start, end in taken)):
-            found.append((Edit(m.start(), m.start() + len(bare), words[bare.lower()]), "person_name"))
-    return sorted(found, key=lambda one: (one[0].start, one[0].end))
+        word = bare.lower()
+        if text[max(0, m.start() - 4) : m.start()].lower() == "the ":
+            one_of_them = (word, word.removesuffix("s"), word.removesuffix("es"))
+            word = next((one for one in one_of_them if one in of_word), word)
+        if word not in of_word or not bare[0].isupper() or len(bare) <= 2:
+            continue
+        end = m.start() + len(bare)
+        follows = bool(runs) and text[runs[-1][1] : m.start()] == " "
+        both = [mark for mark in runs[-1][2] if word in names[mark]] if follows else []
+        if both:
+            runs[-1] = (runs[-1][0], end, both)
+        else:
+            runs.append((m.start(), end, of_word[word]))
+    for start, end, found in runs:
+        yield Edit(start, end, found[0])
 
 
 def further_of(reading: Reading, findings: Iterable[Finding], policy: Policy) -> list[Finding]:
@@ -84,14 +127,17 @@ def further_of(reading: Reading, findings: Iterable[Finding], policy: Policy) ->
     names that stand alone in a cell or a heading, have an initial or say whose a matter is, and what is written like
     the number of a record ("IP 20881/7", "case K-07")."""
     text = reading.answer.answer
-    found = [("person_name", *reading.doc.prepared.span(s.start, s.end)) for s in reading.seen.spans
-             if s.kind == "name" and s.subject in policy.subjects]
+    read = [reading.doc.prepared.span(s.start, s.end) for s in reading.seen.spans
+            if s.kind == "name" and s.subject in policy.subjects]
+    # A span of the reader may begin at the point of "Dr."
+    found = [("person_name", *m.span()) for span in read if (m := _WORDS.search(text, *span))]
     found += [("person_name", *m.span(1)) for m in _ALONE.finditer(text) if _is_name(m[1].split())]
     found += [("person_name", *m.span()) for m in _INITIAL.finditer(text) if is_name_shaped([m[1]], sure=True)]
     found += [("person_name", *m.span(m.lastgroup or 0)) for m in _AFFAIR.finditer(text)
               if is_name_shaped([m[m.lastgroup or 0]], sure=True)]
     found += [(NUMBER, *m.span()) for m in _NUMBER.finditer(text) if _is_of_record(m, text)]
-    taken = [(one.start, one.end) for one in findings if one.layer == "direct"]
+    taken = [*((one.start, one.end) for one in findings if one.layer == "direct"),
+             *(m.span() for m in _DECIDED.finditer(text))]
     new: list[Finding] = []
     for kind, start, end in found:
         if not any(a < end and start < b for a, b in taken):
@@ -111,8 +157,11 @@ def _is_name(spelt: list[str]) -> bool:
 
 
 def _is_of_record(found: re.Match[str], text: str) -> bool:
-    """Whether a number is neither too short, nor a date, an amount or a quantity."""
+    """Whether a number is neither too short, nor a date, an amount, a quantity or that of something published."""
     said, digits = found[0], sum(map(str.isdigit, found[0]))
+    first = found.start() + next(i for i, c in enumerate(said) if c.isdigit())
+    if said in _COMMON or _UNITS.match(text, found.end()) or _PUBLISHED.search(text, max(0, first - _NEAR), first):
+        return False
     code = _CODE.match(said)
     coded = code is not None and code[1] not in _KNOWN
     if digits >= _CODE_DIGITS and (coded or _OF_RECORD.search(text, max(0, found.start() - _NEAR), found.start())):

@@ -32,6 +32,7 @@ _DECADES = "teens twenties thirties forties fifties sixties seventies eighties n
 _OLD = re.compile(r"(?P<age>\b(?:\d{1,3}|[a-z]+(?:-[a-z]+)?)[- ]year[- ]old) (?P<noun>(?:[a-z-]+ )?[a-z-]+)\b", re.I)
 _IS = re.compile(r"(?:(?<=\bis )|(?<=\bwas )|(?P<aged>\baged? ))(?P<age>\d{1,3}|[a-z]+(?:-[a-z]+)?)"
                  r"(?: years(?: old| of age))?(?=[.,;)]| and\b| with\b|$)", re.I)
+_WHO = re.compile(r"(?<!\S)(?:(?P<name>(?i:he|she|they|who|i)|[A-Z][a-z]+|\[[a-z]+ \d+\])|(?P<noun>\S+)) (?:is|was) $")
 _BEHIND = re.compile(r"$|\s*[.,;:)]|\s+(?:who|with|from|in|at|of|was|is|has|had|and|or|for|to|presented|came)\b")
 _ARTICLE = re.compile(r"\b(an?) $", re.I)
 _IN = re.compile(r"\b(from|in|of|to|near|outside|around) $")
@@ -66,6 +67,8 @@ def _age(text: str, start: int, end: int) -> tuple[Edit, ...] | None:
     for pattern in (_OLD, _IS):
         for m in pattern.finditer(text, near, min(len(text), end + 40)):
             years = ages_of(m["age"].lower(), text[near : m.start()].lower(), "")
+            if pattern is _IS and not _is_of_somebody(text, m):
+                continue
             if m.start("age") < end and start < m.end("age") and years is not None and len(years) == 1:
                 return _decade(text, m, years[0], noun=pattern is _OLD)
     return None
@@ -86,6 +89,14 @@ def _decade(text: str, m: re.Match[str], age: int, *, noun: bool) -> tuple[Edit,
         return None
     return (*_article(text, m.start("age"), words[0]), Edit(m.start("age"), m.start("noun"), ""),
             Edit(behind, behind, f" {band}"))
+
+
+def _is_of_somebody(text: str, m: re.Match[str]) -> bool:
+    """Whether a number behind "is" is somebody's age ("She is 52.") and no value ("HbA1c is 71.")."""
+    if not m[0][-1:].isdigit() or m["aged"]:
+        return True
+    before = _WHO.search(text, max(0, m.start() - 60), m.start())
+    return before is not None and bool(before["name"] or _is_person(before["noun"].lower()))
 
 
 def _is_person(word: str) -> bool:

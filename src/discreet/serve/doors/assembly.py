@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 from discreet.serve.doors.chat import (
@@ -12,6 +13,7 @@ from discreet.serve.doors.chat import (
     as_number,
     as_object,
     content_of,
+    few,
     strings,
 )
 
@@ -21,7 +23,10 @@ PARTS = ("content", "refusal", *REASONING, "annotations", "tool_calls", "functio
 
 
 class Assembly:
-    """The chunks of a stream put together to one completion."""
+    """The chunks of a stream put together to one completion.
+
+    A text that grows is a StringIO until the end: a string would be copied with every chunk.
+    """
 
     def __init__(self) -> None:
         self._head: Json = {}
@@ -58,8 +63,9 @@ class Assembly:
             raise MalformedError("cut")
         choices = []
         for index, choice in sorted(self._choices.items()):
-            calls = choice["message"].get("tool_calls")
-            message = choice["message"] | ({"tool_calls": [calls[i] for i in sorted(calls)]} if calls else {})
+            message = _written(choice["message"])
+            if calls := message.get("tool_calls"):
+                message["tool_calls"] = [calls[i] for i in sorted(calls)]
             choices.append({**choice, "index": index, "message": message})
         return {**self._head, "choices": choices}
 
@@ -68,22 +74,23 @@ def _add(message: Json, delta: Json) -> None:
     for name, value in delta.items():
         if name == "tool_calls":
             for call in map(as_object, as_list(value or [])):
-                calls = message.setdefault("tool_calls", {})
+                calls = few(message.setdefault("tool_calls", {}))
                 _merge(calls.setdefault(_index(calls, call), {}), {k: v for k, v in call.items() if k != "index"})
         elif name == "content" and isinstance(value, list):
             text = "".join(part[part["type"]] for part in content_of(value))
-            message[name] = _joined(message.get(name), text)
+            message[name] = _joined(message.get(name) or None, text)
         elif value is not None:
             _merge(message, {name: value})
 
 
 def _index(calls: dict[int, Json], call: Json) -> int:
-    """The place of a call; without an index an id that is new begins another call."""
+    """The place of a call; without an index an id that is not that of the last call begins another one."""
     index = as_number(call.get("index"))
     if index is not None:
         return index
-    new = call.get("id") is not None and all(one.get("id") != call["id"] for one in calls.values())
-    return len(calls) if new else max(calls, default=0)
+    last = next(reversed(calls), 0)
+    new = call.get("id") is not None and call["id"] != calls.get(last, {}).get("id")
+    return len(calls) if new else last
 
 
 def _merge(into: Json, more: Json) -> None:
@@ -91,7 +98,7 @@ def _merge(into: Json, more: Json) -> None:
     as they were. Raises MalformedError where a field changes its type after it has said something."""
     for name, value in more.items():
         before = into.get(name) or None
-        if value is None or (name == "name" and value == before):
+        if value is None or (name == "name" and _says(before, value)):
             continue
         if isinstance(value, str):
             into[name] = value if name in ("id", "type") else _joined(before, value)
@@ -102,15 +109,30 @@ def _merge(into: Json, more: Json) -> None:
             into[name] = before or {}
             _merge(into[name], value)
         elif isinstance(value, list):
-            into[name] = [*(before or ()), *value]
+            into[name] = before or []
+            into[name] += value
         else:
             into[name] = value
 
 
 def _joined(before: Any, more: str) -> Any:
     """A text that is continued; nothing continues what is no text."""
-    if before is not None and not isinstance(before, str):
-        if more:
-            raise MalformedError("type")
-        return before
-    return (before or "") + more
+    if not more:
+        return "" if before is None else before
+    if before is None:
+        before = StringIO()
+    if not isinstance(before, StringIO):
+        raise MalformedError("type")
+    before.write(more)
+    return before
+
+
+def _says(before: Any, value: Any) -> bool:
+    return isinstance(before, StringIO) and before.tell() == len(value) and before.getvalue() == value
+
+
+def _written(value: Any) -> Any:
+    """What was put together, with strings for its texts."""
+    if isinstance(value, StringIO):
+        return value.getvalue()
+    return {name: _written(one) for name, one in value.items()} if isinstance(value, dict) else value

@@ -10,15 +10,16 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from discreet.core.records import Answer
 from discreet.serve.outcome import Outcome, details
 
 Json = dict[str, Any]
+T = TypeVar("T", bound=Sized)
 FINISHED: dict[str, tuple[str, ...]] = {
     "stop": ("eos", "eos_token", "stop_token", "stop_sequence", "end_turn", "complete", "completed", "done"),
     "length": ("max_tokens", "max_length", "max_new_tokens", "model_length", "limit", "model_context_window_exceeded"),
@@ -31,6 +32,9 @@ COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens",
           "image_tokens", "reasoning_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens",
           "prompt_cache_hit_tokens", "prompt_cache_miss_tokens", "cache_creation_tokens")
 TIERS = ("auto", "default", "flex", "scale", "priority", "standard")
+MOST_PARTS = 2_000
+"""Parts, calls or annotations of a message: a long report has some hundreds, and 16 MB of empty ones would take a
+process half a minute, in which it serves nobody."""
 _SUFFIX = re.compile(r"(?:-[0-9]{3,8}|-[0-9]{4}-[0-9]{2}-[0-9]{2})?")
 """What an upstream may add to the name of the model that was asked for: a version or a date."""
 _CALL_ID = re.compile(r"(?:call_|chatcmpl-tool-|toolu_)?[A-Za-z0-9]{8,40}")
@@ -86,9 +90,9 @@ def _choice(given: Json, number: int, tools: frozenset[str]) -> Json:
         if said.get(name) is not None:
             message[name] = as_text(said[name])
     if said.get("annotations"):
-        message["annotations"] = [_annotation(one) for one in as_list(said["annotations"])]
+        message["annotations"] = [_annotation(one) for one in few(as_list(said["annotations"]))]
     if said.get("tool_calls"):
-        message["tool_calls"] = [_tool_call(as_object(one), tools) for one in as_list(said["tool_calls"])]
+        message["tool_calls"] = [_tool_call(as_object(one), tools) for one in few(as_list(said["tool_calls"]))]
     if said.get("function_call"):
         message["function_call"] = _function(as_object(said["function_call"]), tools)
     if said.get("audio"):  # What was spoken cannot be held against its transcript, so only the transcript passes.
@@ -104,7 +108,7 @@ def content_of(given: Any) -> Any:
     if not isinstance(given, list):
         return as_text(given)
     parts = []
-    for part in map(as_object, given):
+    for part in map(as_object, few(given)):
         kind = part.get("type")
         if kind not in ("text", "refusal"):
             raise MalformedError("content_part")
@@ -157,7 +161,8 @@ def _logprobs(given: Any, message: Json) -> Json | None:
     for name in ("content", "refusal"):
         tokens = given.get(name) if isinstance(given, dict) else None
         text = message.get(name)
-        if not isinstance(tokens, list) or not isinstance(text, str):
+        # A token is a character at least, but for one that ends the answer.
+        if not isinstance(tokens, list) or not isinstance(text, str) or len(tokens) > len(text) + 1:
             continue
         said = [t for t in tokens if isinstance(t, dict) and isinstance(t.get("token"), str)
                 and isinstance(t.get("logprob"), int | float) and math.isfinite(t["logprob"])]
@@ -296,6 +301,13 @@ def as_list(given: Any) -> list[Any]:
     """A list of JSON. Raises MalformedError for anything else."""
     if not isinstance(given, list):
         raise MalformedError("type")
+    return given
+
+
+def few(given: T) -> T:
+    """Parts that are not too many. Raises MalformedError for more than `MOST_PARTS`."""
+    if len(given) > MOST_PARTS:
+        raise MalformedError("too_many_parts")
     return given
 
 

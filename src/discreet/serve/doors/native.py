@@ -76,7 +76,7 @@ def cleaned(found: Json, tools: frozenset[str], model: str, *, thoughts: bool, s
     among the blocks; it is judged in any case. `stops` are the sequences of the request that may end an answer. Raises
     MalformedError as `chat.cleaned`, and for blocks of other types.
     """
-    blocks = [_block(as_object(one)) for one in as_list(found.get("content"))]
+    blocks = [_block(as_object(one)) for one in chat.few(as_list(found.get("content")))]
     calls = [one for one in blocks if one["type"] == "tool_use"]
     texts = [one["text"] for one in blocks if one["type"] == "text"]
     thought = "\n\n".join(one["thinking"] for one in blocks if one.get("thinking"))
@@ -101,7 +101,8 @@ def _block(given: Json) -> Json:
     kind = given.get("type")
     if kind == "text":
         cited = given.get("citations")
-        known = None if cited is None else [found for one in as_list(cited) if (found := _citation(as_object(one)))]
+        known = None if cited is None else [
+            found for one in chat.few(as_list(cited)) if (found := _citation(as_object(one)))]
         return {"type": kind, "text": as_text(given.get("text")) or "", "citations": known}
     if kind == "thinking":
         return {"type": kind, "thinking": as_text(given.get("thinking")) or "",

@@ -147,8 +147,8 @@ def _sent(body: Json) -> bytes:
 
 
 def malformed(what: str) -> UpstreamError:
-    """An answer that cannot be judged whole: none of it passes."""
-    return UpstreamError("malformed", 502, f"the answer of the model behind the proxy cannot be judged whole ({what}); "
+    """An answer that cannot be read whole: none of it passes."""
+    return UpstreamError("malformed", 502, f"the answer of the model behind the proxy cannot be read whole ({what}); "
                          "nothing was passed")
 
 
@@ -162,26 +162,35 @@ async def _bytes(response: httpx.Response, most: int) -> AsyncIterator[bytes]:
         yield part
 
 
-async def _assembled(parts: AsyncIterator[bytes]) -> Json:
-    """The completion of a stream of server-sent events. Lines end with a line feed: httpx's own lines would also be
-    cut at separators that JSON may hold."""
-    whole, rest = Assembly(), b""
-    data: list[bytes] = []
+async def _lines(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Lines, and an empty one behind the last, which some servers leave out. They end with a line feed: httpx's own
+    would also be cut at separators that JSON may hold."""
+    held: list[bytes] = []
     async for part in parts:
-        *lines, rest = (rest + part).split(b"\n")
-        for line in (line.rstrip(b"\r") for line in lines):
-            if line.startswith(b"data:"):
-                data.append(line[5:].strip())
-            elif not line and data:
-                event, data = b"\n".join(data), []
-                if whole.closed:
-                    raise MalformedError("text_after_the_end")
-                if event == b"[DONE]":
-                    whole.closed = True
-                else:
-                    whole.add(_parsed(event))
-    if data == [b"[DONE]"] or (not data and rest.strip() == b"data: [DONE]"):  # Some leave out the last empty line.
-        whole.closed = True
+        first, *others = part.split(b"\n")
+        held.append(first)
+        for one in others:
+            yield b"".join(held).rstrip(b"\r")
+            held = [one]
+    yield b"".join(held).rstrip(b"\r")
+    yield b""
+
+
+async def _assembled(parts: AsyncIterator[bytes]) -> Json:
+    """The completion of a stream of server-sent events."""
+    whole = Assembly()
+    data: list[bytes] = []
+    async for line in _lines(parts):
+        if line.startswith(b"data:"):
+            data.append(line[5:].strip())
+        elif not line and data:
+            event, data = b"\n".join(data), []
+            if whole.closed:
+                raise MalformedError("text_after_the_end")
+            if event == b"[DONE]":
+                whole.closed = True
+            else:
+                whole.add(_parsed(event))
     return whole.completion()
 
 

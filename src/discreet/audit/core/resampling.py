@@ -51,6 +51,10 @@ class Units:
         """Group codes of `rows`."""
         return None if self.group is None else self.group[rows]
 
+    def count(self, rows: IntArray) -> int:
+        """How many units the distinct `rows` are."""
+        return int(rows.size if self.group is None else np.unique(self.group[rows]).size)
+
     def means(self, scores: FloatArray, rows: IntArray, truth: BoolArray) -> tuple[FloatArray, BoolArray]:
         """The mean score of each unit among `rows` (m,) with `truth` (m,), and its truth; rows without groups."""
         if self.group is None:

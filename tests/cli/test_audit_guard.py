@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.cli.conftest import Cli, Refused
+from tests.cli.conftest import Cli, Refused, jsonl
 
 import discreet
 from discreet.cli.audit_guard import table_of
@@ -105,3 +106,30 @@ def test_refusals(refused: Refused, guard: Path, side_files: Files, tmp_path: Pa
             "--unsafe", side_files["unsafe"], "--quiet")
     refused("tolerance AUC is 0.4", *typed(guard, side_files, "--tolerance-auc", "0.4"))
     refused("is no folder", *typed(tmp_path / "nothing", side_files))
+    # As many texts, in the same numbers, but not the same.
+    rows = [json.loads(line) for line in side_files["safe"].read_text().splitlines()]
+    others = jsonl(tmp_path / "others.jsonl", [{**row, "answer": row["answer"] + " Thank you."} for row in rows])
+    refused("they are as many, and δ of the calibration texts varies otherwise",
+            *typed(guard, {**side_files, "safe": others}, "--quiet"))
+
+
+@pytest.mark.parametrize(("name", "value"), [("counts", None), ("density", "rff"), ("seed", "x")])
+def test_a_card_that_does_not_say_how_the_guard_was_fitted(refused: Refused, guard: Path, side_files: Files, name: str,
+                                                           value: object) -> None:
+    saved = json.loads((guard / "guard.json").read_text())
+    saved["card"][name] = value
+    (guard / "guard.json").write_text(json.dumps(saved))
+    refused(f"the guard's card does not give its '{name}'", *typed(guard, side_files, "--quiet"))
+
+
+def test_the_result_in_the_card_makes_it_no_other_guard(cli: Cli, refused: Refused, guard: Path, side_files: Files,
+                                                        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = typed(guard, side_files, "--references", "0", "--quiet", "--out", tmp_path / "run")
+    assert cli(*words).out == cli(*words).out
+    saved = json.loads((guard / "guard.json").read_text())
+    saved["card"]["made"] = "another day"
+    (guard / "guard.json").write_text(json.dumps(saved))
+    refused("holds the result of another input (differs in the content of: folder)", *words)
+    access = os.access
+    monkeypatch.setattr("os.access", lambda path, how: how != os.W_OK and access(path, how))
+    refused("the folder around it is read-only; copy the guard", *words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,8 @@ from discreet.cli import library as lib
 from discreet.cli.options import Seed, argument, option
 from discreet.cli.output import PageOutput, end, provenance
 from discreet.core.design import ASSIGNED
-from discreet.core.files import progress
+from discreet.core.errors import UsageError
+from discreet.core.files import dump_json, progress
 from discreet.core.records import plain
 
 if TYPE_CHECKING:
@@ -42,7 +44,12 @@ def guard(
     """
     lib.membership_audit.check_options(tolerance_auc=tolerance_auc, tolerance_part=tolerance_part, seed=seed)
     fitted = discreet.Guard.load(folder)
-    run = output.open_run()
+    if not os.access(folder.resolve().parent, os.W_OK):
+        raise UsageError(f"cannot write the result into the card of {folder}: the folder around it is read-only; copy "
+                         "the guard to where it can be written")
+    # The audit changes the card: the same guard is known by the rest of it.
+    fit = dump_json({name: value for name, value in fitted.card.items() if name != "audit"})
+    run = output.open_run(further={"folder": fit.encode()})
     found = lib.exposure.expose(
         fitted, safe, unsafe, borderline or (), references=references, seed=seed, quiet=output.quiet,
         each=lambda todo: progress(todo, len(todo), quiet=output.quiet, label="detectors"))

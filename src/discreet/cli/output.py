@@ -92,7 +92,8 @@ class RunOutput(Output):
         only : collection of str, optional
             The options that decide what a result is, where later calls may add others to the run; all of them if None.
         further : mapping, optional
-            What is read beside files, by what a message calls it: standard input, or a text on the command line.
+            What is read beside files, by what a message calls it: standard input, or a text on the command line; what
+            stands for the content of an argument, by its name.
         """
         if self.out is None:
             return None
@@ -107,8 +108,10 @@ class RunOutput(Output):
             if only is not None or name in NOT_READ:
                 continue
             values = given if isinstance(given, list | tuple) else [given]
-            if there := [path for value in values if (path := _file(parameter, value)) and path.exists()]:
-                inputs[next((o for o in parameter.opts if o.startswith("--")), name)] = there
+            called = next((o for o in parameter.opts if o.startswith("--")), name)
+            there = [path for value in values if (path := _file(parameter, value)) and path.exists()]
+            if there and called not in inputs:
+                inputs[called] = there
         return lib.runs.Run.open(self.out, options, inputs, command=self.context.command_path.partition(" ")[2])
 
     def finish(self, record: Record, run: lib.runs.Run | None, facts: Mapping[str, Any], *,

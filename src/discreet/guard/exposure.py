@@ -35,7 +35,10 @@ STEPS: Mapping[str, float] = {"safe": -1.0, "abstain": 0.0, "flag": 1.0}
 MOST_CANARIES, CANARY_SHARE = 100, 0.2
 """Canaries of both sides together, half of which are fitted on; at most this share of the fit set."""
 SAME = 1e-3
-"""A text is identified where the nearest stored row is nearer than this share of what is usual of other texts."""
+"""A text is identified where the nearest stored row is nearer than this share of what is usual of other texts; and the
+calibration texts are those of the fit where their δ varies as it did then, but for this share."""
+IN_CARD = {"seed": int, "counts": dict, "density": dict}
+"""What the audit reads of a card."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,13 +116,19 @@ def expose(guard: Guard, safe: Texts, unsafe: Texts, borderline: Texts = (), *, 
     what takes long, for progress. UsageError for a guard that was not fitted, InputError for other texts.
     """
     detector, card = guard.detector, guard.card
-    corpus = read_corpus(detector.counted, safe, unsafe, borderline, seed=card.get("seed", 42), quiet=quiet)
-    if corpus.counts != card.get("counts"):
+    _check_card(card)
+    corpus = read_corpus(detector.counted, safe, unsafe, borderline, seed=card["seed"], quiet=quiet)
+    if corpus.counts != card["counts"]:
         raise InputError("these are other texts than the guard was fitted on: its card counts "
-                         f"{card.get('counts', {}).get('read', 0):,} texts read, here are {corpus.counts['read']:,}, "
-                         "and other numbers in each set; expected the files of 'guard fit', in the same order of sides")
+                         f"{card['counts'].get('read', 0):,} texts read, here are {corpus.counts['read']:,}, "
+                         "and other numbers in each set; expected the files of 'guard fit', each for the same side")
     rng = np.random.default_rng((seed, 10))
     peers = _Peers.of(guard, corpus, rng)
+    calibrated = detector.deciding(DENSITY).score(peers.rows.of(peers.parts == "calibration")).delta
+    if not np.isclose(np.std(calibrated), detector.spread, rtol=SAME):
+        raise InputError("these are other texts than the guard was fitted on: they are as many, and δ of the "
+                         "calibration texts varies otherwise than at the fit; expected the files of 'guard fit', "
+                         "unchanged")
     unsafe_side = peers.kinds == "unsafe"
     judged = np.flatnonzero(np.isin(peers.parts, ("fit", "evaluation")))
     fitted, canary = peers.parts == "fit", peers.parts == "canary"
@@ -134,7 +143,7 @@ def expose(guard: Guard, safe: Texts, unsafe: Texts, borderline: Texts = (), *, 
         reference = peers.fitted_on(np.isin(np.arange(canary.size), rows), seed + 1 + place)
         scores = reference.score(peers.rows.of(np.isin(np.arange(canary.size), judged)))
         given.append((Released(scores.delta, scores.sigmas, np.full(judged.size, np.nan)), np.isin(judged, rows)))
-    control, twin = (Guard(guard.policy, point=guard.point, detector=peers.fitted_on(rows, card.get("seed", 42)))
+    control, twin = (Guard(guard.policy, point=guard.point, detector=peers.fitted_on(rows, card["seed"]))
                      for rows in (peers.parts == "calibration", fitted | coin))
     asked = [peers.released(one, rows) for one, rows in each([
         (guard, judged), (control, judged), (twin, np.flatnonzero(canary)), (guard, np.flatnonzero(canary))])]
@@ -145,6 +154,13 @@ def expose(guard: Guard, safe: Texts, unsafe: Texts, borderline: Texts = (), *, 
         Canaries(unsafe_side[canary], coin[canary], asked[2], asked[3]),
         {side: _stored(detector, place, peers.features[judged], (unsafe_side == bool(place))[judged], fitted[judged])
          for place, side in enumerate(("safe", "unsafe"))})
+
+
+def _check_card(card: Mapping[str, Any]) -> None:
+    """InputError for a card that does not say how the guard was fitted."""
+    if wrong := [name for name, kind in IN_CARD.items() if not isinstance(card.get(name), kind)]:
+        raise InputError(f"the guard's card does not give its {wrong[0]!r} as 'guard fit' writes it; expected the "
+                         "folder as it was fitted: copy it again, or fit the guard again")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

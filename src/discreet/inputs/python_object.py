@@ -41,11 +41,15 @@ class FittedObject:
     def answers(self, inputs: Any, n: int) -> FloatArray:
         """(n, K) scores of n inputs. InputError where the object fails or does not return a row an input."""
         try:
-            given = np.asarray(self._ask(inputs), dtype=np.float64)
+            given = self._ask(inputs)
+            # A tensor of torch may carry gradients, or lie on another device.
+            given = np.asarray(given.detach().cpu() if hasattr(given, "detach") else given, dtype=np.float64)
         except Exception as error:
             # The message may quote a text.
-            raise InputError(f"{self.name}: {type(error).__name__} when asked for the scores of {n} inputs; expected "
-                             f"it to take {self._takes} and return a row of numbers each") from None
+            wrap = ": wrap it in a function that does" if self.kind == "either" else ""
+            raise InputError(f"{self.name}: {type(error).__name__} when asked for the scores of {n} inputs, a "
+                             f"{type(inputs).__name__}; expected it to take {self._takes} and return a row of numbers "
+                             f"each{wrap}") from None
         if given.ndim == 0 or len(given) != n:
             raise InputError(f"{self.name}: {n} inputs gave an array of the shape {given.shape}; expected a row an "
                              "input")

@@ -8,8 +8,7 @@ from tests.audit.membership.scenes import drawn, ends, sets_of, sure
 
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.simulate import World
-from discreet.audit.membership.attack import attacks, score_all, target_view
-from discreet.audit.membership.audit import primary_scores
+from discreet.audit.membership.attack import attacks, primary_scores, score_all, target_view
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, boundary
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows
 from discreet.audit.scores.table import ScoreTable

@@ -10,10 +10,10 @@ from tests.audit.membership.scenes import drawn, sets_of
 from discreet.audit.core.simulate import World
 from discreet.audit.core.verdict import ControlState
 from discreet.audit.membership.controls import PlantedLeak
-from discreet.audit.membership.named_parts import PartKind
 from discreet.audit.membership.parts import PartFinding, PartState
 from discreet.audit.membership.rows import Row, RowSpec
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
+from discreet.audit.scores.table import PartKind
 from discreet.core import design as designs
 from discreet.core.errors import UsageError
 from discreet.core.records import Estimate

@@ -13,8 +13,7 @@ from discreet.audit.engine import Job, Task
 from discreet.audit.experiments import MembershipExperiment
 from discreet.audit.experiments.membership import score_table
 from discreet.audit.experiments.runner import LIBRARIES
-from discreet.audit.membership.attack import Scores, score_all
-from discreet.audit.membership.audit import primary_scores
+from discreet.audit.membership.attack import Scores, primary_scores, score_all
 from discreet.audit.membership.controls import group_level, same_examples
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.rows import estimate_rows, judged_rows

@@ -35,8 +35,11 @@ def power_of(auc: float, n_members: int, n_nonmembers: int, level: float = 0.95,
     """Chance, in [0, 1], that the lower `level` bound exceeds ½ when the true AUC is `auc`; normal approximation.
 
     The bound is on the logit scale, as those of audits: one that is symmetric around the AUC would promise too much of
-    few units. `inflation` multiplies the standard error, for units of several records (see `inflation_of`).
+    few units. `inflation` multiplies the standard error, for units of several records (see `inflation_of`). 0 with
+    fewer than two units in one of the sets.
     """
+    if min(n_members, n_nonmembers) < 2:
+        return 0.0
     spread = inflation * auc_deviation(auc, n_members, n_nonmembers)
     if spread == 0.0:
         return float(auc > 0.5)
@@ -74,8 +77,6 @@ def _logit(p: float) -> float:
 def detectable_auc(n_members: int, n_nonmembers: int, level: float = 0.95, inflation: float = 1.0) -> float | None:
     """Smallest AUC that m + n units find with power `POWER`, to 1e-4 (on the logit scale power falls again towards an
     AUC of 1); None where not even .9999 is found."""
-    if min(n_members, n_nonmembers) < 2:
-        return None
     grid = (0.5 + 0.0001 * step for step in range(1, 5000))
     return next((auc for auc in grid if power_of(auc, n_members, n_nonmembers, level, inflation) >= POWER), None)
 

@@ -51,6 +51,10 @@ class Units:
         """Group codes of `rows`."""
         return None if self.group is None else self.group[rows]
 
+    def count(self, rows: IntArray) -> int:
+        """How many units the distinct `rows` are."""
+        return int(rows.size if self.group is None else np.unique(self.group[rows]).size)
+
     def means(self, scores: FloatArray, rows: IntArray, truth: BoolArray) -> tuple[FloatArray, BoolArray]:
         """The mean score of each unit among `rows` (m,) with `truth` (m,), and its truth; rows without groups."""
         if self.group is None:
@@ -209,7 +213,9 @@ class _Fixed(NamedTuple):
 
     def aucs(self, members: BoolArray, others: BoolArray) -> Iterator[_Aucs]:
         inside = members[:, self.rows]
-        n_in, n_out = inside.sum(axis=1), others[:, self.rows].sum(axis=1)
+        # Membership of all rows is known; numpy sums booleans along an axis ten times slower than it counts them.
+        n_in = np.array([np.count_nonzero(one) for one in inside])
+        n_out = self.rows.size - n_in
         with np.errstate(invalid="ignore", divide="ignore"):
             yield self.places, 0.5 + inside.astype(np.float64) @ self.ranks / (n_in * n_out)[:, None], n_in, n_out
 

@@ -13,8 +13,8 @@ import numpy as np
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.retrained import Means, means_of
 from discreet.audit.core.verdict import ALPHA, Word
-from discreet.audit.membership.attack import Scores, score_all
-from discreet.audit.membership.audit import PRIMARY, audit_membership, primary_scores
+from discreet.audit.membership.attack import PRIMARY, Scores, primary_scores, score_all
+from discreet.audit.membership.audit import audit_membership
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.guarantee import Guarantee, guarantee_of
 from discreet.audit.membership.parts import CoveredPart, covered_parts

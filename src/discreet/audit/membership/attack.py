@@ -22,6 +22,10 @@ from discreet.core.registry import Registry
 from discreet.core.types import BoolArray, FloatArray, IntArray
 
 Scale = Literal["p", "logit"]
+PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (("reference", "logit", "neutral"),
+                                                                ("reference", "logit", "population"),
+                                                                ("loss", "logit", None), ("loss", "p", None))
+"""The primary endpoint: the first of these that the table allows, global, against clean non-members."""
 T = TypeVar("T")
 
 
@@ -261,3 +265,9 @@ def score_all(table: ScoreTable, sets: EvaluationSets, *, seed: int,
     with ThreadPoolExecutor(2) as pool:
         found += pool.map(lambda one: run(*one), runs)
     return sorted(found, key=lambda one: one.attack)
+
+
+def primary_scores(scores: Sequence[Scores]) -> Scores | None:
+    """The scores of the primary endpoint, or None where neither a ratio nor a loss could be computed."""
+    return next((one for asked in PRIMARY for one in scores
+                 if (one.attack, one.scale, one.kind) == asked and one.target is not None), None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypedDict
+from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import Audit, Claims, ControlState, Judgement, Part, Word, check_at_least, overall
 from discreet.audit.core.verdict import provenance as table_facts
-from discreet.audit.membership.attack import Scale, Scores, attack_facts, attacks_left_out, score_all
+from discreet.audit.membership.attack import PRIMARY, attack_facts, attacks_left_out, primary_scores, score_all
 from discreet.audit.membership.attackers import BASE_RATES, Gain, Named, gains, named_members
 from discreet.audit.membership.controls import (
     PlantedLeak,
@@ -34,7 +34,7 @@ from discreet.audit.membership.structure import TreeStructure
 from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
 from discreet.audit.scores.load import load_scores
-from discreet.audit.scores.table import ReferenceKind, ScoreTable
+from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import Design, known_design
 from discreet.core.errors import InputError, UsageError, meant
 from discreet.core.files import write_atomic
@@ -43,11 +43,6 @@ from discreet.core.types import BoolArray, FloatArray
 from discreet.stats import RocCore, auroc_estimate
 
 ROC_POINTS = 200
-
-PRIMARY: tuple[tuple[str, Scale, ReferenceKind | None], ...] = (("reference", "logit", "neutral"),
-                                                                ("reference", "logit", "population"),
-                                                                ("loss", "logit", None), ("loss", "p", None))
-"""The primary endpoint: the first of these that the table allows, global, against clean non-members."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,12 +284,6 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
         tuple(roc_of(one) for one in whole if one.scores.target is not None and 0 < one.truth.sum() < one.truth.size))
 
 
-def primary_scores(scores: Sequence[Scores]) -> Scores | None:
-    """The scores of the primary endpoint, or None where neither a ratio nor a loss could be computed."""
-    return next((one for asked in PRIMARY for one in scores
-                 if (one.attack, one.scale, one.kind) == asked and one.target is not None), None)
-
-
 def _meaning(judged: JudgedRow, sets: EvaluationSets, units: Units, asked: _Asked, rng: np.random.Generator
              ) -> dict[str, Estimate]:
     """What a leak means, by the scores of the primary endpoint, each figure with the same one of the control model."""
@@ -336,17 +325,17 @@ def _check_groups(sets: EvaluationSets, units: Units) -> None:
                          "other; leave the records of one set out")
 
 
-def check_options(*, tolerance_auc: float = 0.55, tolerance_part: float = 0.65,
-                  base_rates: Sequence[float] = BASE_RATES, permutations: int = 999, bootstraps: int = 1000,
-                  seed: int = 0, **others: object) -> None:
-    """UsageError for an option of `audit_membership` outside its range; `others` are checked elsewhere."""
-    for name, value, usual in (("AUC", tolerance_auc, 0.55), ("part", tolerance_part, 0.65)):
+def check_options(**options: Unpack[AuditOptions]) -> None:
+    """UsageError for a number that `audit_membership` cannot take, and for an option that it does not have."""
+    if unknown := set(options) - set(AuditOptions.__annotations__):
+        raise UsageError(f"there is no option {min(unknown)!r}; {meant(min(unknown), AuditOptions.__annotations__)}")
+    for name, value, usual in (("AUC", options.get("tolerance_auc", 0.55), 0.55),
+                               ("part", options.get("tolerance_part", 0.65), 0.65)):
         if not 0.5 < value < 1.0:
             raise UsageError(f"tolerance {name} is {value}: expected a number between 0.5 and 1, such as {usual}")
-    for rate in base_rates:
+    for rate in options.get("base_rates", ()):
         if not 0.0 < rate < 1.0:
             raise UsageError(f"base rate is {rate}: expected a share between 0 and 1, such as 0.01")
-    for name, value, least in (("permutations", permutations, 0), ("bootstraps", bootstraps, 1), ("seed", seed, 0)):
-        check_at_least(name, value, least)
-    if unknown := set(others) - {"design", "exclude_parts", "attacks"}:
-        raise UsageError(f"there is no option {min(unknown)!r}; {meant(min(unknown), AuditOptions.__annotations__)}")
+    check_at_least("permutations", options.get("permutations", 0))
+    check_at_least("bootstraps", options.get("bootstraps", 1), 1)
+    check_at_least("seed", options.get("seed", 0))

@@ -5,16 +5,14 @@ Parts are named by the class of a record, its categories and its input structure
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from discreet.audit.scores.table import IN, OUT, ScoreTable
+from discreet.audit.core.resampling import Units
+from discreet.audit.scores.table import IN, OUT, UNKNOWN, PartKind, ScoreTable
 from discreet.core.errors import InputError, UsageError
 from discreet.core.types import BoolArray, IntArray
-
-PartKind = Literal["all records", "class", "category", "structure", "least likely records"]
 
 WHOLE: PartKind = "all records"
 LEAST_LIKELY: PartKind = "least likely records"
@@ -27,16 +25,21 @@ MOST_SMALL = 50
 """Parts of one kind that may be too small to decide; with more, and fewer larger ones, a column is nearly an id."""
 
 
-def check_parts(table: ScoreTable, excluded: Sequence[str] | None = ()) -> None:
-    """Whether the parts of a table can be judged, before scores are read. `excluded` is None where parts cannot be
-    excluded.
+PartSizes = Mapping[PartKind, Mapping[str, tuple[int, int]]]
+"""Members and non-members of each part, by kind and name."""
+
+
+def check_parts(table: ScoreTable, excluded: Sequence[str] | None = ()) -> PartSizes:
+    """The sizes of the parts of a table (`part_sizes`), if the parts can be judged, before scores are read. `excluded`
+    is None where parts cannot be excluded.
 
     UsageError where `excluded` holds a name that is neither a part of the table nor a kind of part that it has;
     InputError where a column that names parts is nearly an id: more than `MOST_SMALL` of its parts, and more than half
     of them, have fewer than `FEWEST` members or non-members, so that they can neither pass nor fail.
     """
     _check_excluded(table, () if excluded is None else excluded)
-    for kind, sizes in part_sizes(table, excluded or ()).items():
+    found = part_sizes(table, excluded or ())
+    for kind, sizes in found.items():
         small = [one for one in sizes.values() if min(one) < FEWEST]
         if len(small) > MOST_SMALL and 2 * len(small) > len(sizes):
             ways = ["merge values", *([] if kind == "class" else ["leave the column out"]), *(
@@ -45,46 +48,43 @@ def check_parts(table: ScoreTable, excluded: Sequence[str] | None = ()) -> None:
                 f"{COLUMN_OF.get(kind, kind)!r} names {len(sizes):,} parts of the records, and {len(small):,} of them "
                 f"have fewer than {FEWEST} members or non-members, which is too few to decide anything; expected few "
                 f"values with many records each: {', or '.join(ways)}")
+    return found
 
 
-def small_parts(table: ScoreTable, excluded: Sequence[str] | None = ()) -> list[str]:
-    """A sentence for each kind of part of which some are too small to decide, before scores are read. `excluded` as of
-    `check_parts`."""
-    found, exclude = [], "" if excluded is None else ", or exclude them (--exclude-parts)"
-    for kind, sizes in part_sizes(table, excluded or ()).items():
+def small_parts(found: PartSizes, *, can_exclude: bool = True) -> list[str]:
+    """A sentence for each kind of part of which some are too small to decide. `can_exclude` says whether the user can
+    exclude parts."""
+    sentences, exclude = [], ", or exclude them (--exclude-parts)" if can_exclude else ""
+    for kind, sizes in found.items():
         few = {name: one for name, one in sizes.items() if min(one) < FEWEST}
         if few:
             name, (members, others) = min(few.items(), key=lambda one: min(one[1]))
             of_all = f"{name} has" if len(sizes) == 1 else (
                 f"{len(few)} of the {len(sizes)} parts by {COLUMN_OF.get(kind, kind)!r} have")
             smallest = "" if len(sizes) == 1 else f"the smallest, {name}, has "
-            found.append(f"{of_all} fewer than {FEWEST} members or non-members ({smallest}{members} and {others}), too "
-                         "few to decide, so that no audit of these records passes: give more records, or merge values"
-                         f"{exclude}")
-    return found
+            sentences.append(f"{of_all} fewer than {FEWEST} members or non-members ({smallest}{members} and {others}), "
+                             "too few to decide, so that no audit of these records passes: give more records, or merge "
+                             f"values{exclude}")
+    return sentences
 
 
-def part_sizes(table: ScoreTable, excluded: Sequence[str] = ()) -> dict[PartKind, dict[str, tuple[int, int]]]:
-    """Members and non-members of each class, category and structure that is not excluded and has members, by kind and
-    name; planted records apart. Groups, where records belong to groups; of several targets, the one with most."""
-    examples, names = table.examples, set(excluded)
-    plain = examples.planted == 0
-    sets = [((table.member[target] == IN) & plain, (table.member[target] == OUT) & plain)
-            for target in table.of_role("target")]
-    unit = np.arange(len(examples)) if examples.group is None else examples.group
+def part_sizes(table: ScoreTable, excluded: Sequence[str] = ()) -> PartSizes:
+    """Members and non-members of each class, category and structure that is not excluded and has members; planted
+    records apart. Groups, where records belong to groups; of several targets, the one with most."""
+    examples, units, names = table.examples, Units.of(table), set(excluded)
+    codes = [np.where(examples.planted == 0, table.member[target], UNKNOWN) for target in table.of_role("target")]
     found: dict[PartKind, dict[str, tuple[int, int]]] = {}
-    for kind, value, rows in _places(np.arange(len(examples)), table):
-        name = part_name(kind, value, table)
-        sizes = [(_units(unit, rows, members), _units(unit, rows, others)) for members, others in sets]
-        most = max((one for one in sizes if one[0]), key=min, default=None)
-        if most is not None and rows.size < len(examples) and not names & {name, f"{kind} {value}", kind}:
-            found.setdefault(kind, {})[name] = most
+    for kind, places_of in examples.places.items():
+        for value, places in places_of.items():
+            name = part_name(kind, value, table)
+            if places.size == len(examples) or names & {name, f"{kind} {value}", kind}:
+                continue
+            sizes = [(units.count(places[code[places] == IN]), units.count(places[code[places] == OUT]))
+                     for code in codes]
+            most = max((one for one in sizes if one[0]), key=min, default=None)
+            if most is not None:
+                found.setdefault(kind, {})[name] = most
     return found
-
-
-def _units(unit: IntArray, rows: IntArray, inside: BoolArray) -> int:
-    """The units of those of `rows` that are inside."""
-    return int(np.unique(unit[rows[inside[rows]]]).size)
 
 
 def _check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ def _check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
         raise UsageError(f"exclude_parts is {excluded[:40]!r}; expected a list of names, such as [{excluded[:40]!r}]")
     if not excluded:
         return
-    named = [(kind, value) for kind, value, _ in named_parts(np.arange(len(table.examples)), table)]
+    named = [(kind, value) for kind, places_of in table.examples.places.items() for value in places_of]
     called = [part_name(kind, value, table) for kind, value in named]
     parts = called + ([LEAST_LIKELY] if table.of_role("selection") else [])
     known = {*parts, *(kind for kind, _ in named), *(f"{kind} {value}" for kind, value in named)}
@@ -112,27 +112,9 @@ def class_called(kind: PartKind, value: str, table: ScoreTable) -> str | None:
 
 def named_parts(rows: IntArray, table: ScoreTable) -> Iterator[tuple[PartKind, str, BoolArray]]:
     """Kind, value and the examples (m,) of each class, category and structure among `rows` (m,)."""
-    for kind, value, places in _places(rows, table):
-        inside = np.zeros(rows.size, dtype=np.bool_)
-        inside[places] = True
-        yield kind, value, inside
-
-
-def _places(rows: IntArray, table: ScoreTable) -> Iterator[tuple[PartKind, str, IntArray]]:
-    """Kind, value and the places in `rows` of each class, category and structure."""
-    examples = table.examples
-    for label in np.unique(examples.label[rows]):
-        yield "class", str(label), np.flatnonzero(examples.label[rows] == label)
-    categories, structures = examples.categories, examples.columns.get("structure")
-    named: list[tuple[PartKind, list[Iterable[str]]]] = []
-    if categories is not None:
-        named.append(("category", [categories[row] for row in rows]))
-    if structures is not None:
-        named.append(("structure", [() if one is None else (str(one),) for one in structures[rows]]))
-    for kind, held in named:
-        places = dict[str, list[int]]()
-        for place, names in enumerate(held):
-            for name in names:
-                places.setdefault(name, []).append(place)
-        for name in sorted(places):
-            yield kind, name, np.array(places[name], dtype=np.int64)
+    for kind, places_of in table.examples.places.items():
+        for value, places in places_of.items():
+            inside = np.zeros(len(table.examples), dtype=np.bool_)
+            inside[places] = True
+            if inside[rows].any():
+                yield kind, value, inside[rows]

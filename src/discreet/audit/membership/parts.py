@@ -17,15 +17,13 @@ from math import ceil
 from statistics import NormalDist
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from discreet.audit.core.power import inflation_of, records_to_pass
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Part
 from discreet.audit.membership.evaluation_sets import Selector
-from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, PartKind, class_called, named_parts
+from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, class_called, named_parts
 from discreet.audit.membership.rows import JudgedRow, estimate_row
-from discreet.audit.scores.table import ScoreTable
+from discreet.audit.scores.table import PartKind, ScoreTable
 from discreet.core.design import off
 from discreet.core.numbers import listed_parts
 from discreet.core.records import Estimate
@@ -192,15 +190,15 @@ def _adjusted(judged: Sequence[JudgedRow], units: Units, control: bool, n_target
     raw = list[float | None]()
     for one in judged:
         scores = one.scores.control if control else one.scores.target
-        sizes = [np.unique(one.rows[one.truth == inside] if units.group is None
-                           else units.group[one.rows[one.truth == inside]]).size for inside in (True, False)]
-        raw.append(None if scores is None or min(sizes) < FEWEST else rank_sum_p(
+        n = min(units.count(one.rows[one.truth]), units.count(one.rows[~one.truth]))
+        raw.append(None if scores is None or n < FEWEST else rank_sum_p(
             scores[one.rows], one.truth, units.at(one.rows)))
     tested = [p for p in raw if p is not None]
     adjusted = iter(holm(tested) if tested else ())
+    facts = {"unit": units.name, "method": f"rank sum, one-sided, Holm over {len(tested)} parts"}
     few = Estimate.unresolved(f"fewer than {FEWEST} {units.name}s in one of the sets, or no scores", unit=units.name)
-    return [few if p is None else Estimate(min(1.0, n_targets * float(next(adjusted))), None, None, unit=units.name,
-                                           method=f"rank sum, one-sided, Holm over {len(tested)} parts") for p in raw]
+    return [few if p is None else Estimate(min(1.0, n_targets * float(next(adjusted))), None, None, **facts)
+            for p in raw]
 
 
 def _exceeds(auc: Estimate, p: Estimate, tolerance: float) -> bool:

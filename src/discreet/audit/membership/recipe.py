@@ -23,8 +23,8 @@ import numpy as np
 from discreet.audit.core.retrained import NOT_ALL, Means, estimate_of, means_of
 from discreet.audit.core.verdict import ALPHA, Audit, Claims, Judgement, Part, Sentences, Word
 from discreet.audit.membership.audit import MembershipAudit, TargetAudit
-from discreet.audit.membership.named_parts import PartKind
 from discreet.audit.membership.parts import PartFinding, PartState
+from discreet.audit.scores.table import PartKind
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted, given, interval, listed_parts, number
 from discreet.core.records import Estimate, plain

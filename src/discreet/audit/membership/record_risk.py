@@ -200,7 +200,7 @@ def record_risk(own: JudgedRow, judged: Sequence[JudgedRow], table: ScoreTable, 
     p = _joint_p([target[names[place]] for place in places], truth, parts, units.at(rows))
     attack_p = {name: _within(scores, truth, parts, units.at(rows)) for name, scores in target.items()}
     control = _control_named([one.scores.control for one in (tried[place] for place in places)], own, parts, units)
-    n_controls = [_units(rows[(parts == part) & ~truth], units) for part in range(len(names_of))]
+    n_controls = [units.count(rows[(parts == part) & ~truth]) for part in range(len(names_of))]
     named, q = _listed(p, n_controls, design, blind, tolerance, control)
     is_named, members = q <= ERROR, parts[truth]
     found = tuple(_part(name, members == part, is_named, named, int(((parts == part) & ~truth).sum()), n, p.size)
@@ -280,11 +280,6 @@ def _control_named(scores: Sequence[FloatArray | None], own: JudgedRow, parts: I
 def _count(named: BoolArray) -> Estimate:
     return Estimate(float(named.sum()), None, None, n=named.size, unit="record",
                     method=f"conformal p, Benjamini–Hochberg over members at {ERROR:g}")
-
-
-def _units(rows: IntArray, units: Units) -> int:
-    group = units.at(rows)
-    return int(rows.size if group is None else np.unique(group).size)
 
 
 def _listed(p: FloatArray, n_controls: Sequence[int], design: Design, blind: Estimate, tolerance: float,

@@ -118,17 +118,17 @@ def judge(inputs: VerdictInputs) -> Judgement:
     excluded = excluded_names(inputs.parts)
     further = [*([say("excluded", parts=excluded)] if excluded else []),
                *_about_paper(inputs.paper), *inputs.notes]
-    if primary is None or bound.value is None or bound.low is None or bound.high is None:
+    if primary is None or bound.low is None:
         return Judgement("inconclusive", (say("no_primary", reason=bound.reason), *further))
-    control, who = primary.control_auc, WHO.get(primary.spec.reference_kind or "")
+    who, apart = WHO.get(primary.spec.reference_kind or ""), reads_apart(inputs.blind, tolerance)
     finding = say("finding", attack=primary.spec.attack, auc=interval(bound), tolerance=given(tolerance),
                   references=say("finding_references", who=who) if who else "",
-                  control=say("finding_control", auc=interval(control)) if control.resolved else "")
+                  control=say("finding_control", auc=interval(primary.control_auc)) if primary.control_auc.resolved
+                  else "")
     if not decides(inputs.design):
         blind = say("blind", auc=interval(inputs.blind)) if inputs.blind.resolved else say(
             "blind_unknown", reason=inputs.blind.reason)
         return Judgement("inconclusive", (say("design", design=WORDS[inputs.design]), finding, blind, *further))
-    apart = reads_apart(inputs.blind, tolerance)
     if apart and inputs.design != ASSIGNED:
         return Judgement("inconclusive", (say("sets_differ", auc=interval(inputs.blind)), finding, *further))
     if inputs.design in STATED:
@@ -136,16 +136,14 @@ def judge(inputs: VerdictInputs) -> Judgement:
     if apart:
         further.insert(0, say("texts_differ_after_own_draw", auc=interval(inputs.blind)))
     if inputs.guarantee is not None:
-        further = [inputs.guarantee.sentence, *further]
+        if inputs.guarantee.broken:
+            return Judgement("fail", (inputs.guarantee.sentence, finding, *further))
+        further.insert(0, inputs.guarantee.sentence)
     of_state = {state: [one for one in inputs.parts if one.state == state]
                 for state in ("exceeds", "control", "unclear")}
-    if inputs.guarantee is not None and inputs.guarantee.broken:
-        shown, *further = further
-        return Judgement("fail", (shown, finding, *further))
     if of_state["exceeds"]:
-        first, *more = _leaks(of_state["exceeds"], inputs)
-        about = _about_control(of_state["exceeds"], primary, tolerance)
-        return Judgement("fail", (first, finding, *more, *about, *further))
+        first, *more = _leaks(of_state["exceeds"], inputs, primary)
+        return Judgement("fail", (first, finding, *more, *further))
     if of_state["control"]:
         return Judgement("inconclusive", (*_control_off(of_state["control"], tolerance), finding, *further))
     if not inputs.learned:
@@ -221,28 +219,30 @@ def _planted_state(inputs: VerdictInputs, verdict: Word, detects: bool) -> Contr
     return ControlState("unshown" if verdict == "fail" else "broken", ("not_seen", *smallest))
 
 
-def _leaks(leaking: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Sentence]:
+def _leaks(leaking: Sequence[PartFinding], inputs: VerdictInputs, primary: Row) -> Iterator[Sentence]:
+    """Where the leak is, and what that is worth next to the control model."""
     whole, others = _apart(leaking)
-    if whole is not None:
-        clear = (inputs.bound.low or 0.0) > inputs.tolerance
-        yield say("leak" if clear else "leak_of_unclear_size")
     if whole is None:
         yield say("leak_in_part", parts=_listed(others, _leaking_part))
-    elif others and (others[0].auc.value or 0.0) > (whole.auc.value or 0.0):
-        yield say("leak_strongest_in", part=_leaking_part(others[0]))
+    else:
+        yield say("leak" if (inputs.bound.low or 0.0) > inputs.tolerance else "leak_of_unclear_size")
+        if others and (others[0].auc.value or 0.0) > (whole.auc.value or 0.0):
+            yield say("leak_strongest_in", part=_leaking_part(others[0]))
+    if primary.uncontrolled:
+        yield say("fail_without_control")
+    elif whole is not None and off(primary.control_auc, inputs.tolerance):
+        yield say("control_exceeded")
 
 
 def _leaking_part(one: PartFinding) -> str:
-    control = "" if one.control_auc.value is None else say("part_control", auc=interval(one.control_auc))
-    return say("leaking_part", part=one.name, auc=interval(one.auc), tolerance=given(one.tolerance), control=control,
-               members=one.n_members, others=one.n_nonmembers, p=written_p(one.p.value))
+    return say("leaking_part", part=one.name, auc=interval(one.auc), tolerance=given(one.tolerance),
+               control=_beside(one.control_auc), members=one.n_members, others=one.n_nonmembers,
+               p=written_p(one.p.value))
 
 
-def _about_control(leaking: Sequence[PartFinding], primary: Row, tolerance: float) -> Iterator[Sentence]:
-    if primary.uncontrolled:
-        yield say("fail_without_control")
-    elif leaking[0].kind == WHOLE and off(primary.control_auc, tolerance):
-        yield say("control_exceeded")
+def _beside(control: Estimate) -> str:
+    """The AUC on the control model, in words; nothing without one."""
+    return "" if control.value is None else say("part_control", auc=interval(control))
 
 
 def _control_off(parts: Sequence[PartFinding], tolerance: float) -> Iterator[Sentence]:
@@ -258,11 +258,13 @@ def _control_off(parts: Sequence[PartFinding], tolerance: float) -> Iterator[Sen
 
 def _unclear(parts: Sequence[PartFinding], inputs: VerdictInputs) -> Iterator[Sentence]:
     whole, others = _apart(parts)
-    if whole is not None and inputs.bound.low is not None and inputs.bound.high is not None:
-        yield say("small_leak", auc=interval(inputs.bound), tolerance=given(inputs.tolerance), more=_more(whole)) if (
-            inputs.bound.low > 0.5) else say(
-                "too_wide", low=number(inputs.bound.low), high=number(inputs.bound.high),
-                tolerance=given(inputs.tolerance), more=_more(whole))
+    if whole is not None:
+        bound, tolerance = inputs.bound, given(inputs.tolerance)
+        if (bound.low or 0.0) > 0.5:
+            yield say("small_leak", auc=interval(bound), tolerance=tolerance, more=_more(whole))
+        else:
+            yield say("too_wide", low=number(bound.low), high=number(bound.high), tolerance=tolerance,
+                      more=_more(whole))
     if others:
         covered = sum(one.state != "excluded" for one in inputs.parts) - 1
         yield say("unclear_parts", n=len(others), covered=covered, parts=_listed(others, lambda one: say(
@@ -302,22 +304,17 @@ def _more(one: PartFinding) -> str:
 
 def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Sentence], Sentence]:
     """What a pass lacks, and why a leak would have been found."""
-    missing, planted, least, bound = list[Sentence](), inputs.planted, least_detected(inputs.planted), inputs.bound
-    if primary.uncontrolled:
-        missing.append(say("no_control"))
+    planted, least, bound = inputs.planted, least_detected(inputs.planted), inputs.bound
+    missing = [say("no_control")] if primary.uncontrolled else []
     if (rival := inputs.rival) is not None:
-        missing.append(say("other_attack", attack=rival.spec.attack, auc=interval(rival.auc),
-                           where=rival.spec.where, p=written_p(rival.null_p.value),
-                           control="" if rival.uncontrolled else say("part_control", auc=interval(rival.control_auc))))
+        missing.append(say("other_attack", attack=rival.spec.attack, auc=interval(rival.auc), where=rival.spec.where,
+                           p=written_p(rival.null_p.value), control=_beside(rival.control_auc)))
     if planted and least is None:
-        kinds = " or ".join(times(one.repetitions) for one in planted)
-        missing.append(say("planted_too_few", times=kinds, most=max(one.auc.n_pos or 0 for one in planted),
-                           shown=given(PLANTED_AUC)) if all(one.weak for one in planted) else
-                       say("planted_not_detected", times=kinds))
+        kinds, most = " or ".join(times(one.repetitions) for one in planted), max(one.auc.n_pos or 0 for one in planted)
+        missing.append(say("planted_too_few", times=kinds, most=most, shown=given(PLANTED_AUC))
+                       if all(one.weak for one in planted) else say("planted_not_detected", times=kinds))
     # The chance that the sample finds a leak of the size of the tolerance.
-    members, others = bound.n_pos or 0, bound.n_neg or 0
-    power = 0.0 if min(members, others) < 2 else power_of(inputs.tolerance, members, others, bound.level,
-                                                         inflation_of(bound))
+    power = power_of(inputs.tolerance, bound.n_pos or 0, bound.n_neg or 0, bound.level, inflation_of(bound))
     if not planted and power < POWER:
         missing.append(say("low_power_here" if inputs.design == ASSIGNED else "low_power", power=percent(power, 0)))
     elif not planted and not inputs.learned:
@@ -326,13 +323,12 @@ def _missing_for_pass(inputs: VerdictInputs, primary: Row) -> tuple[list[Sentenc
         "planted_detected", times=times(least.repetitions), auc=interval(least.auc))
 
 
-def _about_paper(paper: Row | None) -> list[Sentence]:
+def _about_paper(paper: Row | None) -> Iterator[Sentence]:
     """What the published protocol gives, on the model and on its control: no part of the verdict."""
-    if paper is None or paper.auc.value is None or paper.auc.low is None or paper.auc.low <= 0.5:
-        return []
-    control = paper.control_auc.value
-    return [say("paper", auc=number(paper.auc.value, 2),
-                control="" if control is None else say("paper_control", auc=number(control, 2)))]
+    if paper is not None and (paper.auc.low or 0.0) > 0.5:
+        control = paper.control_auc.value
+        yield say("paper", auc=number(paper.auc.value, 2),
+                  control="" if control is None else say("paper_control", auc=number(control, 2)))
 
 
 def claims_of(table: ScoreTable, sets: EvaluationSets, design: Design, *, texts: bool) -> Claims:

@@ -6,7 +6,7 @@ were canaries and which labels were drawn for them (`ScoreTable.canaries`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
@@ -24,6 +24,8 @@ MemberArray = NDArray[np.int8]
 Role = Literal["target", "reference", "shadow", "selection", "control", "checkpoint"]
 ReferenceKind = Literal["paired", "neutral", "population"]
 ExampleRole = Literal["canary", "control", "train", "heldout"]
+PartKind = Literal["all records", "class", "category", "structure", "least likely records"]
+"""Kinds of parts of the records; a table names classes, categories and structures."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 REFERENCE_KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
@@ -80,7 +82,7 @@ class Model:
                 **({} if self.seed is None else {"seed": self.seed})}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Examples:
     """The N scored examples, one row each.
 
@@ -118,6 +120,19 @@ class Examples:
         kind = self.columns.get(GROUP_KIND)
         return self.group is not None and (kind is None or not (kind == NEAR_DUPLICATES).any())
 
+    @cached_property
+    def places(self) -> Mapping[PartKind, Mapping[str, IntArray]]:
+        """The places of each class, category and structure, by kind and value, rising: examples that are alike."""
+        order = np.argsort(self.label, kind="stable")
+        labels, first = np.unique(self.label[order], return_index=True)
+        found: dict[PartKind, Mapping[str, IntArray]] = {
+            "class": {str(label): places for label, places in zip(labels, np.split(order, first[1:]), strict=True)}}
+        if self.categories is not None:
+            found["category"] = _places_of(self.categories)
+        if "structure" in self.columns:
+            found["structure"] = _places_of(() if one is None else (str(one),) for one in self.columns["structure"])
+        return found
+
     def take(self, rows: IntArray) -> Examples:
         """These examples alone, in this order."""
         return Examples(
@@ -126,6 +141,15 @@ class Examples:
             split=None if self.split is None else self.split[rows],
             categories=None if self.categories is None else tuple(self.categories[row] for row in rows),
             columns={name: values[rows] for name, values in self.columns.items()})
+
+
+def _places_of(names_of: Iterable[Iterable[str]]) -> dict[str, IntArray]:
+    """The places of each name, by names in order."""
+    places = dict[str, list[int]]()
+    for place, names in enumerate(names_of):
+        for name in names:
+            places.setdefault(name, []).append(place)
+    return {name: np.array(places[name], dtype=np.int64) for name in sorted(places)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

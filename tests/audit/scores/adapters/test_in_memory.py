@@ -84,6 +84,18 @@ def test_a_transformer_and_its_pipeline(folder: Path, pair: tuple[Any, Any]) -> 
     np.testing.assert_allclose(score_in_memory(pipeline, TEXTS, "model").logits, expected, atol=1e-5)
 
 
+def test_a_module_of_torch_goes_in_as_a_function_and_its_tensors_may_carry_gradients() -> None:
+    torch = need("torch")
+    network = torch.nn.Linear(X.shape[1], 2)
+    found = score_in_memory(lambda x: network(torch.as_tensor(x, dtype=torch.float32)), X, "model")
+    np.testing.assert_allclose(found.logits, X @ network.weight.detach().numpy().T + network.bias.detach().numpy(),
+                               atol=1e-5)
+    with pytest.raises(InputError, match=r"TypeError when asked .* a ndarray; .* wrap it in a function that does"):
+        score_in_memory(network, X, "model")
+    with pytest.raises(InputError, match=r"the scores of 80 inputs have the shape \(80,\); expected \(80, K\)"):
+        score_in_memory(lambda x: x[:, 0], X, "model")
+
+
 def test_refused(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     model, tokenizer = pair
     with pytest.raises(UsageError, match="was given without its tokeniser; expected"):

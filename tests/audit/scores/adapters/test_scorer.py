@@ -91,7 +91,7 @@ def test_broken_scores_are_not_kept(tmp_path: Path) -> None:
         def outputs(self, texts: Sequence[str]) -> FloatArray:
             return np.full((len(texts), 2), np.nan)
 
-    with pytest.raises(InputError, match="lengths: the scores of 100 of 100 texts are NaN"):
+    with pytest.raises(InputError, match="lengths: the scores of 100 of 100 inputs are NaN"):
         score_texts(Broken(), TEXTS, cache=tmp_path)
     assert not list(tmp_path.rglob("*.npz"))
 
@@ -192,8 +192,8 @@ def test_certainty_is_clipped_and_one_column_is_the_log_odds_of_class_1() -> Non
 
 
 @pytest.mark.parametrize(("outputs", "kind", "message"), [
-    ([[1.0, np.nan], [0.0, 1.0]], "logit", "scores of 1 of 2 texts are NaN"),
-    ([np.inf, 1.0], "logit", "scores of 1 of 2 texts are NaN"),
+    ([[1.0, np.nan], [0.0, 1.0]], "logit", "scores of 1 of 2 inputs are NaN"),
+    ([np.inf, 1.0], "logit", "scores of 1 of 2 inputs are NaN"),
     ([[0.5, 0.6], [0.5, 0.5]], "prob", "scores of 1 of 2 texts are no probabilities"),
     ([[0.9, 0.8], [0.5, 0.5]], "either", "scores of 1 of 2 texts are no probabilities"),
     ([[1.5, -0.5]], "prob", "are no probabilities"),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.core.power import POWER, least_leak, pass_power, records_to_pass
+from discreet.audit.core.resampling import Units
 from discreet.audit.engine import Result, run, seeds_of
 from discreet.audit.experiments.membership.assign import SCORED, training_rows
 from discreet.audit.experiments.membership.experiment import MembershipExperiment
@@ -23,9 +24,9 @@ from discreet.audit.experiments.membership.training import data_of
 from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, check_parts, named_parts, part_name
 from discreet.audit.membership.parts import LEAST_LIKELY_SIZE
 from discreet.audit.scores.adapters.scorer import named_classes
-from discreet.audit.scores.table import Examples, Model, ScoreTable
+from discreet.audit.scores.table import Model, ScoreTable
 from discreet.audit.train import recipe_of
-from discreet.core.types import BoolArray, IntArray
+from discreet.core.types import IntArray
 from discreet.inputs.texts import LabelledText
 
 FIRST_ROWS = 64
@@ -86,11 +87,16 @@ def _parts(prepared: Result, rows: Sequence[LabelledText], tolerance_auc: float,
     at, examples, n_classes = arrays[SCORED], table.examples, table.logits.shape[-1]
     member = np.isin(at, arrays["a"])
     judged = np.flatnonzero(np.isin(at, np.concatenate([arrays["a"], arrays["b"], arrays["eval"]])))
-    found: list[tuple[str, set[str], tuple[int, int]]] = [(WHOLE, {WHOLE}, _sizes(judged, member, examples))]
+    units = Units.of(table)
+
+    def sizes(rows: IntArray) -> tuple[int, int]:
+        return units.count(rows[member[rows]]), units.count(rows[~member[rows]])
+
+    found: list[tuple[str, set[str], tuple[int, int]]] = [(WHOLE, {WHOLE}, sizes(judged))]
     for kind, value, inside in named_parts(judged, table):
         if member[judged[inside]].any() and not inside.all():
             name = part_name(kind, value, table)
-            found.append((name, {name, f"{kind} {value}", kind}, _sizes(judged[inside], member, examples)))
+            found.append((name, {name, f"{kind} {value}", kind}, sizes(judged[inside])))
     of_class = [[int((member[judged[examples.label[judged] == label]] == side).sum()) for side in (True, False)]
                 for label in range(n_classes)]
     least = sum(min(LEAST_LIKELY_SIZE, *both) for both in of_class)
@@ -103,12 +109,6 @@ def _parts(prepared: Result, rows: Sequence[LabelledText], tolerance_auc: float,
                "passes": pass_power(tolerance, members, others) if fewest > 1 else 0.0,
                "needed": None if enough is None else max(FEWEST, enough),
                "least_leak": least_leak(members, others, tolerance, len(covered)) if fewest >= FEWEST else None}
-
-
-def _sizes(rows: IntArray, member: BoolArray, examples: Examples) -> tuple[int, int]:
-    """Units among the members and among the others of `rows`."""
-    unit = rows if examples.group is None else examples.group[rows]
-    return np.unique(unit[member[rows]]).size, np.unique(unit[~member[rows]]).size
 
 
 def _timed(experiment: MembershipExperiment, rows: Sequence[LabelledText], at: IntArray, scored: IntArray,

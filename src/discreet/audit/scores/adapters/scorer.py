@@ -196,13 +196,13 @@ def as_logits(outputs: FloatArray, kind: Kind, name: str) -> tuple[FloatArray, L
     """
     if not np.isfinite(outputs).all():
         bad = int((~np.isfinite(outputs)).reshape(len(outputs), -1).any(axis=1).sum())
-        raise InputError(f"{name}: the scores of {bad:,} of {len(outputs):,} texts are NaN or infinite; expected "
+        raise InputError(f"{name}: the scores of {bad:,} of {len(outputs):,} inputs are NaN or infinite; expected "
                          f"finite logits or probabilities")
     flat = outputs.reshape(len(outputs)) if outputs.size == len(outputs) else None
     if flat is not None and kind == "logit":
         return np.stack([np.zeros_like(flat), flat], axis=1), "logit"
     if outputs.ndim != 2 or outputs.shape[1] < 2:
-        raise InputError(f"{name}: the scores of {len(outputs):,} texts have the shape {outputs.shape}; expected "
+        raise InputError(f"{name}: the scores of {len(outputs):,} inputs have the shape {outputs.shape}; expected "
                          f"({len(outputs)}, K), a column for each of two or more classes")
     within = (outputs >= -ROUNDING) & (outputs <= 1 + ROUNDING)
     whole = within.all(axis=1) & (np.abs(outputs.sum(axis=1) - 1) <= off_one(outputs.shape[1]) + ROUNDING)

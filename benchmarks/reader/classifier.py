@@ -100,8 +100,9 @@ def items(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Rand
         of = in_long(framed(row, rng), nobody, rng)
         yield encoded(tok, (of.get("question") or "") if of["case"] in IN_QUESTION or rng.random() > 0.1 else "", of["text"], case(of["case"]))
     leaks = [row for row in said if row["case"] == "leak" and row.get("main")]
+    named = [row for row in leaks if any(s[2] == "name" and s[3] == row["main"] for s in row["spans"])]
     for row in rng.sample([row for row in said if row["case"] in HOSTS], SLIPS):
-        for of in slipped(row, rng.choice(leaks), rng):
+        for of in slipped(row, rng.choice(rng.choice((leaks, named))), rng):
             yield encoded(tok, of["question"] or "", of["text"], case("leak"))
     for row in rng.sample([row for row in said if row["case"] not in ("leak", "none")], 2 * SLIPS):
         for of in stretches(row, rng):

@@ -27,6 +27,14 @@ _GAP = ("\n\n", "\n\n", "\n\n", "\n", " ", "\n\n---\n\n")
 _HEADED = ("", "", "", "### Notes\n\n", "**Other points**\n\n", "## Background\n\n", "In short:\n\n", "- ", "2. ", "Also: ", "Please note: ")
 _MEANT = re.compile(r"\W*(?:he|she|they|it|his|her|hers|their|its|this|that|these|both|him|them)\b", re.I)
 """What begins with one of these means whoever was named before."""
+_WHO = ("patient", "patient", "client", "tenant", "customer", "pupil", "resident", "member", "claimant", "guest", "donor", "caller", "applicant", "witness")
+_OF = ("Her", "His", "Our", "Our", "The", "Their", "My", "One", "Another", "Former")
+_REACHED = ("{name} can be reached on {contact}.", "Contact: {contact}", "Tel. {contact}", "Call {name} back on {contact}.", "{name} writes from {contact}.", "({contact})",
+            "Best reached at {contact}.", "Replies to {contact}.", "Lives at {house}, phone {contact}.", "Address: {house}")  # fmt: skip
+_BRIEF = ("{title} {last} ({fact}) is on {contact}.", "{last}: {fact}, {contact}", "{title} {last}, {fact}, lives at {house}.", "{fact}: {last}, {contact}",
+          "Ring {title} {last} about the {fact}: {contact}.", "Discharged today: {title} {last}, {house} ({fact}).", "cc: {last} ({contact}), {fact}",
+          "{title} {last} asked again about the {fact} and can be reached on {contact}.")  # fmt: skip
+_TITLES, _STREETS = ("Mr", "Mrs", "Ms", "Miss", "Frau", "Herr", "Señora", "Mme"), ("Elm Road", "Quay Street", "Birch Close", "Mill Lane", "Rue Haute", "Calle Sol", "Hauptstraße", "Station Rd")
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -54,13 +62,36 @@ def in_long(row: Row, others: list[Row], rng: random.Random) -> Row:
 def slipped(host: Row, leak: Row, rng: random.Random) -> list[Row]:
     """An answer with a line of a leak between its sentences, and that line alone, both to the question of the answer; none where that would
     be too long or the line speaks of somebody named before."""
-    line = fragment(leak, rng)
+    line = _reached(fragment(leak, rng), rng)
     if _MEANT.match(line["text"]) or len(line["text"]) > LONGEST // 3 or len(line["text"]) + len(host["text"]) > LONGEST:
         return []
     at = rng.choice(_cuts(host["text"]))
     pieces = [*(() if at == 0 else (_only(host, 0, at),)), line, *(() if at == len(host["text"]) else (_only(host, at, len(host["text"])),))]
     of = {"question": host.get("question"), "case": "leak"}
     return [{**joined(pieces, line, rng), **of}, {**line, **of}]
+
+
+def _reached(line: Row, rng: random.Random) -> Row:
+    """A line of a leak, if it gives a name now and then with whose patient, client or guest that is, and where they are reached, which
+    makes nobody staff; or in few words."""
+    names = [s for s in line["spans"] if s[2] == "name" and s[3] == line["main"] and s[1] - s[0] > 3]
+    if not names or rng.random() < 0.4:
+        return line
+    start, end = names[0][:2]
+    name = line["text"][start:end]
+    last, first = name.split()[-1], name.split()[0]
+    mail = re.sub(r"[^a-z.]", "", f"{first}.{last}".lower())
+    said = {"name": name, "last": last, "title": rng.choice(_TITLES), "house": f"{rng.randrange(1, 190)} {rng.choice(_STREETS)}",
+            "contact": rng.choice((f"{rng.randrange(201, 990)}-555-01{rng.randrange(10, 99)}", f"0{rng.randrange(113, 199)} 496 0{rng.randrange(100, 999)}",
+                                   f"+{rng.randrange(20, 99)} {rng.randrange(10, 99)} {rng.randrange(10**6, 10**7)}", f"{mail}@{rng.choice(('mail', 'post', 'web'))}.com",
+                                   f"{first.lower()}{rng.randrange(10, 99)}@{rng.choice(('inbox', 'example'))}.org"))}  # fmt: skip
+    facts = [line["text"][s[0] : s[1]] for s in line["spans"] if s[2] == "domain" and s[3] == line["main"] and s[1] - s[0] < 30]
+    if facts and rng.random() < 0.4:
+        return {**line, "text": rng.choice(_BRIEF).format(fact=rng.choice(facts), **said), "spans": []}
+    edits = [(len(line["text"].rstrip()), len(line["text"]), " " + rng.choice(_REACHED).format(**said))] if rng.random() < 0.7 else []
+    if rng.random() < 0.6 and not line["text"][:start].strip(" *-•"):
+        edits.append((start, start, f"{rng.choice(_OF)} {rng.choice(_WHO)} "))
+    return edited(line, edits)
 
 
 def stretches(row: Row, rng: random.Random) -> list[Row]:

@@ -146,7 +146,7 @@ def test_another_patient_is_somebody_else() -> None:
 @pytest.mark.parametrize(("asked", "answer", "before", "sources"), [
     ("Continue the story.", "Tom Hale, 58, thought of his two sons in Galway as the storm rose.", (
         "Write a story about a lighthouse keeper.", "The keeper was Tom Hale, 58, of Galway, with two sons."), ()),
-    ("Rewrite it as a bullet list.", "- Maya\n- 34, nurse from Leeds\n- twins", (
+    ("Rewrite it as a bullet list.", "Persona\n- Maya\n- 34, nurse from Leeds\n- twins", (
         "Write a persona for our app.", "Persona: Maya, 34, is a nurse from Leeds with twins."), ()),
     ("Write an invented example patient for chronic cough.",
      "Rosa is a 63-year-old baker from Lyon and mother of two who has coughed for ten weeks.", (), (LEAFLET,)),

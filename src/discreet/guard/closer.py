@@ -64,8 +64,8 @@ def closer(doc: Doc, text: str, seen: Seen, policy: Policy) -> Seen:
         return seen
     names = Places((one.start, one.end, one) for one in direct_of(doc) if one.type == "person_name")
     there = Places((s.start, s.end, s) for s in seen.spans)
-    parts: list[_Part] = []
-    for first, last in _stretches(doc):
+    parts: list[Part] = []
+    for first, last in stretches(doc):
         start, end = doc.tokens[first].start, doc.tokens[last - 1].end
         inside = list(there.at(start, end))
         if any(s.kind in policy.counted for s in inside):
@@ -77,7 +77,7 @@ def closer(doc: Doc, text: str, seen: Seen, policy: Policy) -> Seen:
         if most(alone, policy) > _ALONE or (named and any(
                 s.kind == "name" and s.subject in policy.subjects and s.probability >= _NAME for s in alone.spans)):
             parts.append((start, f"near {first}", alone, inside))
-    return _with(seen, parts)
+    return with_parts(seen, parts)
 
 
 def told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy) -> Seen:
@@ -89,7 +89,7 @@ def told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy
     if any(patterns("requests")["made up"].search(as_compared(text)) for text in texts):
         return seen
     there = Places((s.start, s.end, s) for s in seen.spans)
-    parts: list[_Part] = []
+    parts: list[Part] = []
     for first, last in doc.sentences:
         start, end = doc.tokens[first].start, doc.tokens[last - 1].end
         inside = [s for s in there.at(start, end) if start <= s.start and s.end <= end]
@@ -98,14 +98,14 @@ def told_alone(doc: Doc, seen: Seen, said: str, request: Request, policy: Policy
         alone = seen_in(doc, said[start:end])
         if most(alone, policy) > 0:
             parts.append((start, f"of {first}", alone, inside))
-    return _with(seen, parts)
+    return with_parts(seen, parts)
 
 
-_Part = tuple[int, str, Seen, Sequence[Span]]
+Part = tuple[int, str, Seen, Sequence[Span]]
 """Where a stretch begins, what tells its persons from others, what is seen in it alone, and the spans this replaces."""
 
 
-def _with(seen: Seen, parts: Sequence[_Part]) -> Seen:
+def with_parts(seen: Seen, parts: Sequence[Part]) -> Seen:
     """What is seen in a text, with what stretches of it tell by themselves."""
     if not parts:
         return seen
@@ -124,7 +124,7 @@ def _named(person: str, subject: Subject, where: str) -> str:
     return person if person == subject else f"{person} {where}"
 
 
-def _stretches(doc: Doc) -> Iterator[tuple[int, int]]:
+def stretches(doc: Doc) -> Iterator[tuple[int, int]]:
     """Tokens [first, last) of some sentences each, all of one paragraph."""
     group: list[tuple[int, int]] = []
     for first, last in doc.sentences:

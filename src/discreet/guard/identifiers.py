@@ -16,7 +16,7 @@ from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import pieces, seen_in
 from discreet.guard.text.render import render
-from discreet.guard.text.reply import NOTHING
+from discreet.guard.text.reply import NOTHING, OTHERS, Stretch
 from discreet.guard.text.resources import patterns, words
 
 _T = TypeVar("_T")
@@ -34,10 +34,7 @@ _NAMES = ("person_name", "person_name_hypothetical")
 _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
          "postal_code": "address"}
 """The reader's class for identifiers that may be those of an office."""
-OTHERS = 2.0
-"""Log-odds that an answer to its question speaks of the user, of whom they bring, or of somebody public, of staff or
-made up, above which persons, names, addresses and numbers in it are those of nobody who counts."""
-_KNOWN, _SURELY = 4.0, 6.0
+_KNOWN, _SURELY = 6.0, 7.0
 """The same for staff and known persons where question and answer were read together: names and dates of birth are
 theirs, and mail addresses, telephone numbers and streets those of their office."""
 _NOBODY = -8.0
@@ -95,9 +92,10 @@ class Places(Generic[_T]):
 class Status:
     """Whose identifiers the reader takes those of an answer for, by place in the original; some persons count as
     `private` whatever it takes them for. A name is also that of an office right before or behind it ("the district
-    supervisor, Hyacinth Dubé")."""
+    supervisor, Hyacinth Dubé"). What the classifier says of a stretch holds for what stands in it, whatever the rest
+    is about."""
 
-    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str]) -> None:
+    def __init__(self, seen: Seen | None, doc: Doc, private: Collection[str], apart: Sequence[Stretch] = ()) -> None:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
         offices = Places((s.start, s.end, s) for s in spans if s.kind in ("occupation", "affiliation")
                           and s.subject in _OF_OFFICE and s.person not in private)
@@ -109,6 +107,9 @@ class Status:
         known = together.status in _OF_OFFICE
         self._apart = together.others > (_KNOWN if known else OTHERS)
         self._office = known and together.others > _SURELY
+        self._stretches = Places((*doc.prepared.span(one.start, one.end), one) for one in apart)
+        self._clears = together.tells < 0
+        self._doubted = seen is not None and seen.together is not None and not seen.together.surely_of_others
         found: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
@@ -118,13 +119,22 @@ class Status:
             found.setdefault(s.kind, []).append((*doc.prepared.span(s.start, s.end), subject))
         self._spans = {kind: Places(of) for kind, of in found.items()}
 
+    def in_doubt(self, span: DirectSpan) -> bool:
+        """Whether the classifier is not sure that what is told around an identifier is of nobody private."""
+        around = list(self._stretches.at(span.start, span.end))
+        return any(not one.case.surely_of_others for one in around) if around else self._doubted
+
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
         else nobody's where the answer as a whole speaks of others or of nobody, else private."""
         kind = _SORT.get(span.type)
-        if kind is not None and (self._others or self._office or (self._nobody and kind != "name")):
+        around = list(self._stretches.at(span.start, span.end))
+        private, may_be_office = any(one.private for one in around), kind is not None or span.type == "date_of_birth"
+        if may_be_office and self._clears and around and all(one.of_others for one in around):
             return "nobody"
-        if self._apart and (kind == "name" or span.type == "date_of_birth"):
+        if not private and kind is not None and (self._others or self._office or (self._nobody and kind != "name")):
+            return "nobody"
+        if not private and self._apart and (kind == "name" or span.type == "date_of_birth"):
             return "nobody"
         there = self._spans.get(kind or "")
         shared = set() if there is None else set(there.at(span.start, span.end))
@@ -167,6 +177,8 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
             return "public"
         if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
             return "public"
+        if doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)) and status.in_doubt(span):
+            return "third"  # Whom the user asks about by name is nobody else because of what stands around.
     # The reader's word, but private where a record of the request gives the identifier to somebody private.
     subject = status.of(span)
     spared = subject != "third" and subject not in policy.subjects

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from math import inf
 
 from discreet.core.records import PERSONS, Subject
-from discreet.guard.identifiers import OTHERS, identifiers_in
+from discreet.guard.identifiers import identifiers_in
 from discreet.guard.policy import Policy
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute
@@ -35,7 +35,7 @@ _GENERAL = -1.0
 """Log-odds below which an answer to a line with a question mark is general: then no line without one asks."""
 _SURE = 2.0
 """Log-odds above which the network is sure that an answer tells of whom the user's question describes."""
-_BOTH = -3.0
+_BOTH = -1.5
 """Log-odds of both networks together above which an answer that tells of nobody by itself, and has no words of refusal,
 tells something of whom the user describes."""
 _FAR = -4.0
@@ -50,7 +50,6 @@ _MAY_BE_MEANT = frozenset({"third", "speaker", "asker", "cohort", "nobody"})
 """Whose a question's attributes may be that describe whom it asks about: it is read for that alone."""
 _SOMEBODY = frozenset({*PERSONS, "speaker"})
 """Whose attributes make an answer one that tells of somebody."""
-_MADE_UP = frozenset({"hypothetical", "fictional"})
 _KNOWN: frozenset[Subject] = frozenset({"public", "historic"})
 _TOLD_OF = ("third", "speaker")
 """Whose attributes make a text one that describes somebody."""
@@ -177,7 +176,7 @@ def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, re
     together = together_with(doc, question)
     if together is None:
         return case.tells
-    invented = not recorded and together.status in _MADE_UP and together.others > OTHERS
+    invented = not recorded and together.made_up
     both = case.tells + together.tells
     whole = is_whole(question)
     if (theirs or invented) and whole:

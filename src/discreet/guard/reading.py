@@ -17,9 +17,10 @@ import numpy as np
 
 from discreet.core.records import PERSONS, Answer, Evidence, Public, Subject
 from discreet.guard.closer import closer, most, opened, told_alone
-from discreet.guard.identifiers import OTHERS, Status, counts_directly, identifiers_in, whose
+from discreet.guard.identifiers import Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons, says_a_record
+from discreet.guard.stretches import asked_apart, read_apart, told_by
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute, attributes_of
 from discreet.guard.text.direct.detect import DirectSpan, direct_of
@@ -30,7 +31,7 @@ from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.reader import TOLD, Seen
 from discreet.guard.text.record import Fact, Read, facts_of, pieces, seen_in, shared
 from discreet.guard.text.render import shown
-from discreet.guard.text.reply import Case
+from discreet.guard.text.reply import OTHERS, Case
 from discreet.guard.text.terms import terms_of
 
 if TYPE_CHECKING:
@@ -164,6 +165,15 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     recognised = direct_of(doc)
     told_of = any(s.kind == "name" or s.kind in policy.counted for s in whole.spans)
     together = _together(doc, own) if case is not None and (recognised or told_of) else None
+    if together is None and (recognised or told_of):
+        case = None  # What is too long to be read together with its question is nobody else's because of that.
+    apart = asked_apart(doc, own, whole, recognised, policy) if together is not None else ()
+    if together is not None and together.made_up:
+        apart = tuple(one for one in apart if not one.private)  # A frame covers what stands behind it.
+    lines = [one for one in apart if one.private]
+    if case is not None and together is not None and lines:
+        together = told_by(together, (line.case for line in lines))
+        case = told_by(case, (seen_in(doc, doc.text[line.start : line.end]).case for line in lines))
     request = replace(request, theirs=_of_theirs(case, together))
     said, repeats = request.without_repeated(doc)
     quiet = not recognised and not told_of and most(whole, policy) < _QUIET
@@ -171,7 +181,7 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     if recognised or _tells(added, policy):  # Of what tells nothing, nothing is somebody else's.
         others = any(part.origin != "user" and part.text != own for part in request.parts)
         added = _behind(added, case, policy, told_back=repeats > 0, others=others)
-    seen = told_alone(doc, added, said, request, policy)
+    seen = told_alone(doc, read_apart(added, said, doc, lines), said, request, policy)
     spans = identifiers_in(recognised, seen, doc)
     called = {policy.domain.person.lower(), policy.domain.people.lower()}  # what the domain calls anybody tells nothing
     told = [a for a in attributes_of(seen, doc) if (a.kind != "age" or not _identifies(a, spans))
@@ -181,7 +191,7 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
         seen = _with(together, case, seen, doc, request, told, policy)
     found = as_private([*told, *terms_of(doc, policy.domain, seen.spans)], private)
     attributes = tuple(sorted(request.repeated(found, doc), key=lambda a: (a.start, a.end, a.kind)))
-    status = Status(seen, doc, private)
+    status = Status(seen, doc, private, apart)
     direct = tuple((span, whose(span, doc, request, answer, policy, status)) for span in spans)
     quotes = _quotes(answer.answer, request, policy, docs)
     return Reading(answer, request, doc, guess_language(doc), direct, attributes, seen, behind, quotes, repeats)

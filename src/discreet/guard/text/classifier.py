@@ -59,9 +59,11 @@ class Classifier:
         return Case.of(logits, self._reader.cases)
 
 
-def together_with(doc: Doc, question: str) -> Case | None:
-    """What a text is to a question, read once; None for a text that is too long. Raises DetectorError."""
-    return doc.once(("together", question), lambda: packaged_classifier().read(doc.text, question))
+def together_with(doc: Doc, question: str, place: tuple[int, int] | None = None) -> Case | None:
+    """What a text, or some characters [start, end) of it, is to a question, read once; None for a text that is too
+    long. Raises DetectorError."""
+    text = doc.text if place is None else doc.text[slice(*place)]
+    return doc.once(("together", question, place), lambda: packaged_classifier().read(text, question))
 
 
 def is_whole(question: str) -> bool:

@@ -18,6 +18,13 @@ ASKED = 96
 """How many tokens of a question are read, the last ones."""
 NEVER = -20.0
 """Log-odds of what a text without a token tells."""
+OTHERS = 2.0
+"""Log-odds that an answer to its question speaks of the user, of whom they bring, or of somebody public, of staff or
+made up, above which persons, names, addresses and numbers in it are those of nobody who counts."""
+_SOMEBODY, _NOBODY = 3.0, -4.0
+"""Log-odds of the classifier above which a stretch by itself tells of somebody private, and below which of nobody."""
+_SURELY_NOBODY, _SURELY_OTHERS = -7.5, 6.0
+"""Log-odds of telling of somebody private below which, or of others above which, no doubt is left."""
 _TELLS, _THEIRS = frozenset({"leak"}), frozenset({"own", "kin"})
 _STATUS: Mapping[str, Subject] = {"hypothetical": "hypothetical", "fictional": "fictional", "public": "public",
                                   "historic": "historic", "staff": "staff"}
@@ -37,6 +44,16 @@ class Case:
     others: float = NEVER
     status: Subject | None = None
 
+    @property
+    def made_up(self) -> bool:
+        """Whether it surely speaks of somebody made up."""
+        return self.status in ("hypothetical", "fictional") and self.others > OTHERS
+
+    @property
+    def surely_of_others(self) -> bool:
+        """Whether no doubt is left that it tells of nobody private."""
+        return self.tells < _SURELY_NOBODY or self.others > _SURELY_OTHERS
+
     @classmethod
     def of(cls, logits: NDArray[np.float32], names: Sequence[str]) -> Case:
         """From the network's logits of cases, and their names."""
@@ -54,6 +71,25 @@ class Case:
         """Of a text from its windows: what any of them tells, and of others what all of them are about."""
         least = min(parts, key=lambda part: part.others)
         return cls(max(part.tells for part in parts), min(part.theirs for part in parts), least.others, least.status)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Characters [start, end) of a text, and what they are to the user's question."""
+
+    start: int
+    end: int
+    case: Case
+
+    @property
+    def private(self) -> bool:
+        """Whether it tells of somebody private, whatever the rest is about."""
+        return self.case.tells > _SOMEBODY
+
+    @property
+    def of_others(self) -> bool:
+        """Whether whoever is named in it is nobody private."""
+        return self.case.tells < _NOBODY
 
 
 NOTHING = Case()

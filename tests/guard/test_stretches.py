@@ -133,7 +133,8 @@ Questions on bills go to Ms Parry at the desk, extension 4409."""
 
 
 @pytest.mark.parametrize(("question", "told"), [
-    ("Was {} admitted?", "{} was admitted on Monday."), ("When is {}'s appointment?", "{} is booked for Tuesday at 10."),
+    ("Was {} admitted?", "{} was admitted on Monday."),
+    ("When is {}'s appointment?", "{} is booked for Tuesday at 10."),
     ("Where does {} live?", "{} lives at 14 Elm Road, Leeds LS6 4QP.")])
 @pytest.mark.parametrize("name", ["Jens Holm", "Fatuma Achieng", "Ruth Hale"])
 def test_whom_the_user_asks_about_by_name_is_no_staff_because_of_the_office_beside(guard: Guard, question: str,

@@ -26,8 +26,8 @@ from benchmarks.membership_validity_tables import write
 from benchmarks.page import machine
 from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.resampling import Units
-from discreet.audit.membership.attack import Scale, score_all
-from discreet.audit.membership.audit import TargetAudit, audit_membership, primary_scores
+from discreet.audit.membership.attack import Scale, primary_scores, score_all
+from discreet.audit.membership.audit import TargetAudit, audit_membership
 from discreet.audit.membership.controls import planted_leaks
 from discreet.audit.membership.evaluation_sets import NonMembers, evaluation_sets
 from discreet.audit.membership.rows import Row, Selection

@@ -23,8 +23,7 @@ import discreet
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership import in_memory, record_risk
-from discreet.audit.membership.attack import score_all
-from discreet.audit.membership.audit import primary_scores
+from discreet.audit.membership.attack import primary_scores, score_all
 from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.rows import judged_row
 from discreet.audit.scores.table import IN, ScoreTable

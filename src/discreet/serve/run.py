@@ -132,5 +132,5 @@ def described(settings: Settings, guards: dict[str, Guard], port: int) -> Iterat
            + (f" {settings.queue.expires_s:g} s for a reviewer" if settings.queue is not None else ""))
     for name, guard in guards.items():
         does = settings.mode_of(name)
-        does += " and redact" if does == "enforce" and guard.policy.on_flag == "redact" else ""
-        yield f"guard {name}: {guard.policy.label()}, {guard.point}, {does}; {rates(guard)}"
+        redacts = " and redact" if does == "enforce" and guard.policy.on_flag == "redact" else ""
+        yield f"guard {name}: {guard.policy.label()}, {guard.point}, {does}{redacts}; {rates(guard)}"

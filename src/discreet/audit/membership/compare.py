@@ -18,8 +18,7 @@ import numpy as np
 
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Audit, Part, Sentence, Sentences, Word
-from discreet.audit.membership.attack import Scores, score_all
-from discreet.audit.membership.audit import PRIMARY
+from discreet.audit.membership.attack import PRIMARY, Scores, score_all
 from discreet.audit.membership.evaluation_sets import Selector, evaluation_sets, selector_p, true_class_p
 from discreet.audit.membership.named_parts import FEWEST, WHOLE
 from discreet.audit.membership.parts import CoveredPart, covered_parts

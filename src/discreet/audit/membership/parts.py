@@ -195,10 +195,10 @@ def _adjusted(judged: Sequence[JudgedRow], units: Units, control: bool, n_target
             scores[one.rows], one.truth, units.at(one.rows)))
     tested = [p for p in raw if p is not None]
     adjusted = iter(holm(tested) if tested else ())
-    facts = {"unit": units.name, "method": f"rank sum, one-sided, Holm over {len(tested)} parts"}
+    method = f"rank sum, one-sided, Holm over {len(tested)} parts"
     few = Estimate.unresolved(f"fewer than {FEWEST} {units.name}s in one of the sets, or no scores", unit=units.name)
-    return [few if p is None else Estimate(min(1.0, n_targets * float(next(adjusted))), None, None, **facts)
-            for p in raw]
+    return [few if p is None else Estimate(min(1.0, n_targets * float(next(adjusted))), None, None, unit=units.name,
+                                           method=method) for p in raw]
 
 
 def _exceeds(auc: Estimate, p: Estimate, tolerance: float) -> bool:

@@ -139,9 +139,11 @@ class Gate:
         again, turns = await self._judged(asked, other.answers, remembered)
         return (other if worst_of(again)[0] == "ok" else None), turns
 
-    def passed_silently(self, caller: Caller, guard: str, door: str) -> None:
-        """Count an answer without any text: nothing is said to anybody, and nothing can be judged."""
-        self._count(Asked(caller, guard, door, uuid4().hex), Outcome("pass", "ok", (), None, "pass", guard), False, 0.0)
+    def unjudged(self, caller: Caller, guard: str, door: str, *, withheld: bool = False) -> None:
+        """Count an answer that passes without any text to judge, or one that is `withheld` for the tool it calls."""
+        outcome = (Outcome("block", "privacy/undecided", (), None, "block", guard) if withheld else
+                   Outcome("pass", "ok", (), None, "pass", guard))
+        self._count(Asked(caller, guard, door, uuid4().hex), outcome, False, 0.0)
 
     async def _restated(self, asked: Asked, answers: Sequence[Answer], alone: Sequence[Judgement]
                         ) -> tuple[Judgement, ...]:

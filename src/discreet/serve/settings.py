@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextvars import ContextVar
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from discreet.serve.values import BaseUrl, HeaderSecret, Secret, is_loopback, is
 PREFIX = "DISCREET_SERVE_"
 _FILE: ContextVar[Mapping[str, Any]] = ContextVar("file", default=MappingProxyType({}))
 Mode = Literal["observe", "enforce"]
+Handing = Literal["allow", "judge", "withhold"]
 BLOCKED = "This answer was withheld: it could identify a person."
 
 
@@ -43,7 +45,10 @@ class GuardSettings(_Part):
     first it flags, above the second an answer that nothing flags is an abstention; `guard calibrate --reviews` proposes
     them. `models` are names of models with wildcards; an answer of one that matches is this guard's. `mode` and
     `review_flags` are those of the service unless they are given. With `people` verdicts say to operators and reviewers
-    how many people fit, of `population` or of the one that ships. `warm_up` replaces the texts that are judged before
+    how many people fit, of `population` or of the one that ships. `tools` are names of tools with wildcards, and what
+    becomes of arguments that a model hands to them, by the first that matches: they are judged with the answer
+    ("judge", as where none does), go out unjudged ("allow"), or no answer that calls the tool goes out ("withhold";
+    a guard that observes judges them). `warm_up` replaces the texts that are judged before
     the guard is ready.
     """
 
@@ -60,6 +65,7 @@ class GuardSettings(_Part):
     review_flags: bool | None = None
     people: bool = False
     population: Path | None = None
+    tools: dict[str, Handing] = Field(default_factory=dict)
     warm_up: tuple[Probe, ...] | None = None
 
     @model_validator(mode="after")
@@ -70,6 +76,10 @@ class GuardSettings(_Part):
         if self.discriminator is not None and self.folder is None:
             raise ValueError("discriminator belongs to a fitted guard; expected folder with it")
         return self
+
+    def handing(self, tool: str) -> Handing:
+        """What becomes of arguments for a tool."""
+        return next((how for name, how in self.tools.items() if fnmatchcase(tool, name)), "judge")
 
     def load(self) -> Guard:
         """The guard. Raises UsageError or InputError as `Guard` does."""

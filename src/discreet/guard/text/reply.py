@@ -21,8 +21,8 @@ NEVER = -20.0
 OTHERS = 2.0
 """Log-odds that an answer to its question speaks of the user, of whom they bring, or of somebody public, of staff or
 made up, above which persons, names, addresses and numbers in it are those of nobody who counts."""
-_SOMEBODY, _NOBODY = 3.0, -4.0
-"""Log-odds of the classifier above which a stretch by itself tells of somebody private, and below which of nobody."""
+_SOMEBODY = 3.0
+"""Log-odds of the classifier above which a stretch by itself tells of somebody private."""
 _SURELY_NOBODY, _SURELY_OTHERS = -7.5, 6.0
 """Log-odds of telling of somebody private below which, or of others above which, no doubt is left."""
 _TELLS, _THEIRS = frozenset({"leak"}), frozenset({"own", "kin"})
@@ -89,7 +89,7 @@ class Stretch:
     @property
     def of_others(self) -> bool:
         """Whether whoever is named in it is nobody private."""
-        return self.case.tells < _NOBODY
+        return self.case.surely_of_others
 
 
 NOTHING = Case()

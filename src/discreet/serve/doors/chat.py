@@ -10,7 +10,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Iterator, Sized
+from collections.abc import Collection, Iterator, Sized
 from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -172,15 +172,15 @@ def _logprobs(given: Any, message: Json) -> Json | None:
     return {"content": None, "refusal": None, **kept} if kept else None
 
 
-def texts_of(choice: Json) -> list[str]:
-    """Every text of a cleaned choice that is not empty."""
+def texts_of(choice: Json, allowed: Collection[str] = ()) -> list[str]:
+    """Every text of a cleaned choice that is not empty, but for what it hands to `allowed` tools."""
     message = choice["message"]
     content = message["content"]
     parts = [content] if isinstance(content, str) else [part[part["type"]] for part in content or ()]
     parts += [message["refusal"], *(message.get(name) for name in REASONING)]
     for one in message.get("annotations", ()):
         parts += [one["url_citation"]["title"], one["url_citation"]["url"]]
-    parts += [*_arguments(message), message.get("audio", {}).get("transcript"), *message.get("cited", ())]
+    parts += [*_arguments(message, allowed), message.get("audio", {}).get("transcript"), *message.get("cited", ())]
     return [part for part in parts if part]
 
 
@@ -190,11 +190,21 @@ def _besides_calls(choice: Json) -> str:
     return "\n\n".join(text for text in texts_of({**choice, "message": message}) if text.strip())
 
 
-def _arguments(message: Json) -> list[str]:
-    """What a cleaned message hands to tools."""
+def _calls(message: Json) -> list[Json]:
+    """The calls of a cleaned message, each with a name."""
     calls = [call.get("function") or call["custom"] for call in message.get("tool_calls", ())]
-    calls += [message["function_call"]] if "function_call" in message else []
-    found = [readable(call["arguments"]) if "arguments" in call else call["input"] for call in calls]
+    return calls + ([message["function_call"]] if "function_call" in message else [])
+
+
+def called(completion: Json) -> frozenset[str]:
+    """The names of the tools that a cleaned completion calls."""
+    return frozenset(call["name"] for choice in completion["choices"] for call in _calls(choice["message"]))
+
+
+def _arguments(message: Json, allowed: Collection[str] = ()) -> list[str]:
+    """What a cleaned message hands to tools that are not `allowed`."""
+    found = [readable(call["arguments"]) if "arguments" in call else call["input"]
+             for call in _calls(message) if call["name"] not in allowed]
     return [one for one in found if one.strip() not in ("", "{}")]
 
 
@@ -204,13 +214,14 @@ def readable(arguments: str) -> str:
     return found.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def answers_of_completion(completion: Json, asked: Answer, *, words_alone: bool = False) -> list[Answer]:
-    """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one.
-    `words_alone`: the model was shown the words of `asked` and nothing else, so that what it hands to tools confirms
-    nothing; what it says beside that is judged by itself as well."""
+def answers_of_completion(completion: Json, asked: Answer, *, words_alone: bool = False,
+                          allowed: Collection[str] = ()) -> list[Answer]:
+    """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one; what is
+    handed to `allowed` tools is not. `words_alone`: the model was shown the words of `asked` and nothing else, so that
+    what it hands to tools confirms nothing; what it says beside that is judged by itself as well."""
     choices = completion["choices"]
-    texts = ["\n\n".join(texts_of(choice)) for choice in choices]
-    calls = words_alone and any(_arguments(choice["message"]) for choice in choices)
+    texts = ["\n\n".join(texts_of(choice, allowed)) for choice in choices]
+    calls = words_alone and any(_arguments(choice["message"], allowed) for choice in choices)
     besides = [said for choice in choices if calls and (said := _besides_calls(choice))]
     judged = [*((text, calls) for text in and_together(texts)), *((said, False) for said in and_together(besides))]
     return [replace(asked, id=f"{completion['id']}-{number}", answer=text, calls=of_calls)
@@ -222,9 +233,9 @@ def and_together(texts: list[str]) -> list[str]:
     return texts if len(texts) < 2 else [*texts, "\n\n".join(texts)]
 
 
-def is_silent(completion: Json) -> bool:
-    """Whether there is no text at all, as where only functions without arguments are called."""
-    return not any(texts_of(choice) for choice in completion["choices"])
+def is_silent(completion: Json, allowed: Collection[str] = ()) -> bool:
+    """Whether there is no text to judge, as where only functions without arguments, or `allowed` ones, are called."""
+    return not any(texts_of(choice, allowed) for choice in completion["choices"])
 
 
 def says_text_alone(completion: Json) -> bool:

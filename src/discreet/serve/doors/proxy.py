@@ -179,12 +179,19 @@ class Proxied:
             completion = self._cleaned(await self.upstream.complete(body, self.protocol.path))
             spent = _sum(spent, completion.get("usage", {}))
             completion |= {"usage": spent} if spent else {}
-            if chat.is_silent(completion):
-                self.gate.passed_silently(self.caller, self.guard, self.protocol.name)
+            tools = self.gate.settings.guards[self.guard]
+            called = {name: tools.handing(name) for name in chat.called(completion)}
+            if "withhold" in called.values() and self.gate.settings.mode_of(self.guard) == "enforce":
+                self.gate.unjudged(self.caller, self.guard, self.protocol.name, withheld=True)
+                return Reply(chat.replaced(completion, given.blocked),
+                             {"x-discreet-action": "block", "x-discreet-code": "privacy/undecided"})
+            allowed = frozenset(name for name, how in called.items() if how == "allow")
+            if chat.is_silent(completion, allowed):
+                self.gate.unjudged(self.caller, self.guard, self.protocol.name)
                 return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
             outcome = await self.gate.decide(
                 self.caller, self.guard, chat.answers_of_completion(
-                    completion, self.asked, words_alone=self.words_alone), payload=completion,
+                    completion, self.asked, words_alone=self.words_alone, allowed=allowed), payload=completion,
                 redactable=completion if chat.says_text_alone(completion) else None, door=self.protocol.name,
                 conversation=self.conversation, user=self.user)
             if outcome.action != "block" or not left:

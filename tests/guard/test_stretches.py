@@ -88,7 +88,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 def test_only_stretches_that_name_or_tell_of_somebody_are_asked_about(told: Told) -> None:
     text = f"{STAFF}\nMr Ortiz lives at 14 Elm Road, Leeds LS6 4QP.\n\nThe lift is out of order. Use the stairs."
     doc, policy = Doc.of(text), Policy.of("medical")
-    [found] = [one for one in asked_apart(doc, "Who runs it?", seen_in(doc, doc.text), direct_of(doc), policy)
+    [found] = [one for one in asked_apart(doc, "Who runs it?", Case(), seen_in(doc, doc.text), direct_of(doc), policy)
                if one.private]
     assert doc.text[found.start : found.end] == "Mr Ortiz lives at 14 Elm Road, Leeds LS6 4QP."
     assert not any("lift" in one for one in told.read_of)
@@ -96,7 +96,7 @@ def test_only_stretches_that_name_or_tell_of_somebody_are_asked_about(told: Told
 
 def test_an_answer_of_one_stretch_is_not_asked_about_again(told: Told) -> None:
     doc = Doc.of("Mr Ortiz lives at 14 Elm Road, Leeds LS6 4QP.")
-    assert asked_apart(doc, "Who?", seen_in(doc, doc.text), direct_of(doc), Policy.of("medical")) == ()
+    assert asked_apart(doc, "Who?", Case(), seen_in(doc, doc.text), direct_of(doc), Policy.of("medical")) == ()
     assert told.read_of == []
 
 

@@ -130,7 +130,7 @@ class Status:
         kind = _SORT.get(span.type)
         around = list(self._stretches.at(span.start, span.end))
         private, may_be_office = any(one.private for one in around), kind is not None or span.type == "date_of_birth"
-        if may_be_office and self._clears and around and all(one.of_others for one in around):
+        if may_be_office and self._clears and around and not self.in_doubt(span):
             return "nobody"
         if not private and kind is not None and (self._others or self._office or (self._nobody and kind != "name")):
             return "nobody"

@@ -167,9 +167,7 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     together = _together(doc, own) if case is not None and (recognised or told_of) else None
     if together is None and (recognised or told_of):
         case = None  # What is too long to be read together with its question is nobody else's because of that.
-    apart = asked_apart(doc, own, whole, recognised, policy) if together is not None else ()
-    if together is not None and together.made_up:
-        apart = tuple(one for one in apart if not one.private)  # A frame covers what stands behind it.
+    apart = asked_apart(doc, own, together, whole, recognised, policy)
     lines = [one for one in apart if one.private]
     if case is not None and together is not None and lines:
         together = told_by(together, (line.case for line in lines))

@@ -20,12 +20,12 @@ from discreet.guard.text.record import seen_in
 from discreet.guard.text.reply import Case, Stretch
 
 
-def asked_apart(doc: Doc, question: str, seen: Seen, recognised: Sequence[DirectSpan], policy: Policy
-                ) -> tuple[Stretch, ...]:
-    """The stretches of an answer that name somebody or tell of somebody; none of an answer of one. Raises
-    DetectorError."""
-    places = list(stretches(doc))
-    if len(places) < 2:
+def asked_apart(doc: Doc, question: str, together: Case | None, seen: Seen, recognised: Sequence[DirectSpan],
+                policy: Policy) -> tuple[Stretch, ...]:
+    """The stretches of an answer that name somebody or tell of somebody; none of an answer of one, or of which is not
+    known what it is to the question as a whole (`together`). A frame that makes it up covers what stands behind it: no
+    stretch of it is private. Raises DetectorError."""
+    if together is None or len(places := list(stretches(doc))) < 2:
         return ()
     from discreet.guard.text.classifier import together_with  # Most answers tell of nobody.
 
@@ -38,7 +38,7 @@ def asked_apart(doc: Doc, question: str, seen: Seen, recognised: Sequence[Direct
         if any(told.at(start, end)) or any(direct.at(*doc.prepared.span(start, end))):
             case = together_with(doc, question, (start, end))
             found += [] if case is None else [Stretch(start, end, case)]
-    return tuple(found)
+    return tuple(one for one in found if not (one.private and together.made_up))
 
 
 def read_apart(seen: Seen, said: str, doc: Doc, found: Iterable[Stretch]) -> Seen:

@@ -86,11 +86,6 @@ class Stretch:
         """Whether it tells of somebody private, whatever the rest is about."""
         return self.case.tells > _SOMEBODY
 
-    @property
-    def of_others(self) -> bool:
-        """Whether whoever is named in it is nobody private."""
-        return self.case.surely_of_others
-
 
 NOTHING = Case()
 """What is said of a text without a token."""

@@ -25,7 +25,7 @@ from benchmarks.reader.answers import CHOOSING, IN_QUESTION, answers, framed, of
 from benchmarks.reader.canaries import reserved
 from benchmarks.reader.corpus import labelled, written
 from benchmarks.reader.export import write_card
-from benchmarks.reader.long import HOSTS, around, in_long, slipped, stretches, windows
+from benchmarks.reader.long import HOSTS, around, in_long, namesake, slipped, stretches, windows
 from benchmarks.reader.model import CASES, weights_folder
 from benchmarks.reader.passages import shared_shingles
 from benchmarks.reader.replies import pairs, replies
@@ -45,8 +45,8 @@ FOR_A_RECORD = (
     "anything on file?", "What do the documents say?", "Quote the relevant part.", "next one", "Can you look this up for me?",
     "open the last letter", "What do we know so far?", "Search the archive and tell me what you find.", "What was reported?",
     "draft a summary for the meeting")  # fmt: skip
-PASSAGES, LONG, SLIPS = 1800, 2500, 1500
-"""Passages, answers among others, and answers with a line that slips in, of an epoch."""
+PASSAGES, LONG, SLIPS, NAMESAKES = 1800, 2500, 1500, 800
+"""Passages, answers among others, answers with a line that slips in, and leaks about namesakes of known persons, of an epoch."""
 Item = tuple[list[int], list[int], np.ndarray]
 """Tokens, which of them are the question's (0) and the answer's (1), and the cases that it may be."""
 
@@ -101,6 +101,9 @@ def items(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Rand
         yield encoded(tok, (of.get("question") or "") if of["case"] in IN_QUESTION or rng.random() > 0.1 else "", of["text"], case(of["case"]))
     leaks = [row for row in said if row["case"] == "leak" and row.get("main")]
     named = [row for row in leaks if any(s[2] == "name" and s[3] == row["main"] for s in row["spans"])]
+    for row in rng.sample(named, min(NAMESAKES, len(named))):
+        of = namesake(row, rng)
+        yield encoded(tok, of["question"] or "", of["text"], case("leak"))
     for row in rng.sample([row for row in said if row["case"] in HOSTS], SLIPS):
         for of in slipped(row, rng.choice(rng.choice((leaks, named))), rng):
             yield encoded(tok, of["question"] or "", of["text"], case("leak"))
@@ -211,6 +214,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1.2e-4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--without", nargs="*", default=["panorama"], help="families that teach nothing, to be judged on")
+    parser.add_argument("--twice", nargs="*", default=[], help="writers whose answers are read twice an epoch")
     parser.add_argument("--start", type=Path, help="a state from which training goes on")
     parser.add_argument("--state", type=Path)
     parser.add_argument("--output", type=Path, default=FOLDER)
@@ -219,6 +223,7 @@ def main() -> None:
     passages = [r for r in (*(r for r in labelled(args.data, []) if r["teaches"]), *written()) if not reserved(r["id"]) and overlaps(r["text"]) < 2]
     passages = [r for r in passages if cases(r, False).any() and r["family"] not in args.without]
     said = [part for r in map(of_answer, answers()) if r["writer"] not in CHOOSING for part in windows(r) if part["case"] in CASES]
+    said += [row for row in said if row["writer"] in args.twice]
     model = Together()
     if args.state and args.state.exists():
         model.load_state_dict(torch.load(args.state))

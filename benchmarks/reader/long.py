@@ -2,17 +2,20 @@
 
 What assistants say is mostly longer than what was written to teach. In a long answer about other things a little may tell of somebody, and
 capitals, numbers and places of such an answer tell of nobody. Behind a question about staff or somebody known a line may slip in that tells of
-somebody private (`slipped`): whom an answer tells of is asked of its stretches too.
+somebody private (`slipped`): whom an answer tells of is asked of its stretches too. A private person may be a namesake of a known one (`namesake`).
 """
 
 from __future__ import annotations
 
 import random
 import re
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 from benchmarks.reader.rows import COUNTED, Row, edited
+
+from discreet.guard.text.resources import rows as table
 
 AROUND = ("none", "rule", "organisation", "group")
 """Answers of these cases describe nobody, whatever else a text holds."""
@@ -69,6 +72,23 @@ def slipped(host: Row, leak: Row, rng: random.Random) -> list[Row]:
     pieces = [*(() if at == 0 else (_only(host, 0, at),)), line, *(() if at == len(host["text"]) else (_only(host, at, len(host["text"])),))]
     of = {"question": host.get("question"), "case": "leak"}
     return [{**joined(pieces, line, rng), **of}, {**line, **of}]
+
+
+def namesake(row: Row, rng: random.Random) -> Row:
+    """A leak about somebody with a name, of whom a known person is a namesake; text and question alone."""
+    full = max((row["text"][s[0] : s[1]] for s in row["spans"] if s[2] == "name" and s[3] == row["main"]), key=len)
+    first, last = rng.choice(_known())
+    swaps = {full: f"{first} {last}"}
+    if len(parts := full.split()) > 1 and len(parts[-1]) > 2:
+        swaps |= {parts[-1]: last, parts[0]: first}
+    name = re.compile("|".join(rf"(?<!\w){re.escape(part)}(?!\w)" for part in sorted(swaps, key=len, reverse=True)))
+    return {**row, **{key: name.sub(lambda m: swaps[m.group()], row[key] or "") for key in ("text", "question")}}
+
+
+@cache
+def _known() -> list[list[str]]:
+    names = (name.split() for [name] in table("known_names", 1))
+    return [name for name in names if len(name) == 2 and all(word.isalpha() and word.istitle() for word in name)]
 
 
 def _reached(line: Row, rng: random.Random) -> Row:

@@ -35,6 +35,12 @@ def test_the_address_of_a_trade_is_a_home_where_no_firm_is_named(text: str, acti
     assert Guard("medical").check(text).action == action
 
 
+@pytest.mark.parametrize(("name", "action"), [("John Dorsey", "flag"), ("Jane Doe", "safe"), ("JOHN DOE", "safe"),
+                                              ("J. D.", "safe")])
+def test_who_stands_for_anybody_is_nobody(name: str, action: str) -> None:
+    assert Guard("medical").check(f"The patient {name} was seen on Monday.").action == action
+
+
 @pytest.mark.parametrize(("others", "status", "spared"), [
     (1.9, "fictional", ""), (2.1, "fictional", "n"), (9.0, "fictional", "n"), (5.9, "staff", ""), (6.1, "staff", "n"),
     (7.1, "staff", "nm"), (7.1, "public", "nm"), (9.0, None, "n")])

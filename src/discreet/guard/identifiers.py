@@ -12,6 +12,7 @@ from discreet.guard.policy import Policy
 from discreet.guard.text.cases import named_by_caption
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.doc import Doc
+from discreet.guard.text.known_names import is_known, words_of
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import pieces, seen_in
@@ -27,8 +28,8 @@ _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
 """What stands between a name and the office that its bearer holds."""
 _TITLED = re.compile(r"(?:Dr|Mrs?|Ms|Miss|Mx|Prof|Sir|Dame|Rev|Fr|Sr|Judge|Justice)\b", re.IGNORECASE)
-_INITIALS = re.compile(rf"\s*(?:{_TITLED.pattern}\.?)?(?:\s*[^\W\d_]\b\.?)+(?:['’]s)?\s*", re.IGNORECASE)
-"""A name that is anonymised to its first letters, with its title."""
+_INITIALS = re.compile(rf"\s*(?:{_TITLED.pattern}\.?)?(?:\s*[^\W\d_]\b\.?)*(?:['’]s)?\s*", re.IGNORECASE)
+"""A name that is anonymised to its first letters, with its title, or a title alone."""
 _BEFORE = re.compile(r"([A-Za-z]+)\.?\s+$")
 _NAMES = ("person_name", "person_name_hypothetical")
 _SORT = {**dict.fromkeys(_NAMES, "name"), "phone": "contact", "email": "contact", "street_address": "address",
@@ -50,20 +51,25 @@ _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)
 
 def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSpan]:
     """Direct identifiers: of the recognisers' names those that have a title or that the reader takes for a name too,
-    and further names that the reader is sure of. Initials ("Mr P.") name nobody. Other identifiers stay: they have a
-    form of their own."""
+    and further names that the reader is sure of. Initials and placeholders name nobody. Other identifiers stay: they
+    have a form of their own."""
     names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans
-             if s.kind == "name" and not _INITIALS.fullmatch(doc.text[s.start : s.end])]
+             if s.kind == "name" and not _names_nobody(doc.text[s.start : s.end])]
     seen_names = Places(names)
     kept = [span for span in spans if span.type not in _NAMES
             or any(seen_names.at(span.start, span.end))
-            or (_TITLED.match(said := doc.prepared.original[span.start : span.end]) and not _INITIALS.fullmatch(said))]
+            or (_TITLED.match(said := doc.prepared.original[span.start : span.end]) and not _names_nobody(said))]
     there = Places((span.start, span.end, span) for span in kept)
     more = [DirectSpan("person_name", start, end) for start, end, s in names
             if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
             and not _in_office(doc.text, s.start)
             and not any(there.at(start, end))]
     return sorted([*kept, *more], key=lambda span: (span.start, span.end))
+
+
+def _names_nobody(name: str) -> bool:
+    """Whether a name is one of initials ("Mr P.") or stands for anybody ("John Doe")."""
+    return _INITIALS.fullmatch(name) is not None or " ".join(words_of(name)) in words("names")["placeholders"]
 
 
 def _in_office(text: str, start: int) -> bool:
@@ -177,13 +183,20 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
             return "public"
         if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
             return "public"
-        if doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True)) and status.in_doubt(span):
+        asked = doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True))
+        if asked and status.in_doubt(span) and not _is_known(value, doc, request):
             return "third"  # Whom the user asks about by name is nobody else because of what stands around.
     # The reader's word, but private where a record of the request gives the identifier to somebody private.
     subject = status.of(span)
     spared = subject != "third" and subject not in policy.subjects
     held = spared and doc.once(("recorded", span.type, value), lambda: _in_record(value, request, policy))
     return "third" if held else subject
+
+
+def _is_known(name: str, doc: Doc, request: Request) -> bool:
+    """Whether nearly everybody knows a bearer of a name."""
+    texts = (doc, *(request.docs[text] for text in request.of("user")))
+    return doc.once(("known", name), lambda: is_known(name, texts))
 
 
 def _in_record(value: str, request: Request, policy: Policy) -> bool:

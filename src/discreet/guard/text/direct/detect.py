@@ -30,6 +30,7 @@ CONTEXT = 64
 """Characters of the original before a decoded run that are read with it: the word that names it stands there."""
 
 PATTERNS = patterns("identifiers")
+_NOT_NOUGHT = re.compile(r"[1-9]")
 _REACH = 56
 _APART = "\n\0\n"
 _DIGITS = re.compile("[0-9]+")
@@ -115,10 +116,11 @@ class Facts:
         return bool(PATTERNS["money before"].search(before) or PATTERNS["money after"].match(self.lower, end))
 
     def named_hits(self, kind: str, pattern: re.Pattern[str], *, least_digits: int) -> Iterator[Hit]:
-        """Hits of a pattern with a group `value`, behind the name of it, of at least `least_digits` digits."""
+        """Hits of a pattern with a group `value`, behind the name of it, of at least `least_digits` digits, not all
+        of them noughts ("X0000000")."""
         for match in pattern.finditer(self.text):
             start, end = match.span("value")
-            if digits_of(match["value"]) >= least_digits:
+            if digits_of(match["value"]) >= least_digits and _NOT_NOUGHT.search(match["value"]):
                 yield Hit(kind, start, end, BOUND, start - match.start())
 
 

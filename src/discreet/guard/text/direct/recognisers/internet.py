@@ -1,9 +1,9 @@
 """E-mail, web and internet addresses that may belong to somebody.
 
-A public office's mailbox (info@cdc.gov) is nobody's address. A web address is reported where it is of a person: by a
-path of one user, a page at a social network, a given name in it, or a word that gives it to somebody ("her blog"). The
-links that an answer cites are none. Internet addresses are versions 4 and 6, private ones included; versions, outlines,
-net masks and a machine's own address are none.
+An office's mailbox (info@cdc.gov, registry-jobs@uni.example) is nobody's address. A web address is reported where it
+is of a person: by a path of one user, a page at a social network, a given name in it, or a word that gives it to
+somebody ("her blog"). The links that an answer cites are none. Internet addresses are versions 4 and 6, private ones
+included; versions, outlines, networks, net masks and a machine's own address are none.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from discreet.guard.text.resources import given_names, words
 
 _HOSTS = words("hosts")
 _SPELT_AT = tuple(f"{bracket}{gap}at" for bracket in "[({<" for gap in ("", " "))
+_PARTS = re.compile(r"(?<![^\W\d_])[a-z]\d+|[\W\d_]+")
 _TRAILING = ".,;:!?'\"*_"
 _GIVEN = _SURNAME = 4
 """Letters at least of a given name and of what follows it in the name of a host."""
@@ -64,7 +65,9 @@ def email(facts: Facts) -> Iterator[Hit]:
 
 def _is_impersonal(local: str, domain: str) -> bool:
     file = domain.rpartition(".")[2] in _HOSTS["file endings"] or local == "git"
-    return file or (local in _HOSTS["office mailboxes"] and (is_public_host(domain) or not is_of_a_person(domain)))
+    parts = [part for part in _PARTS.split(local) if part]
+    office = bool(parts) and all(part in _HOSTS["office mailboxes"] for part in parts)
+    return file or (office and (is_public_host(domain) or not is_of_a_person(domain)))
 
 
 @recognisers.register("url")
@@ -104,7 +107,7 @@ def ip(facts: Facts) -> Iterator[Hit]:
         address = match.group().partition("/")[0]
         before = facts.lower[max(0, match.start() - 24) : match.start()]
         mask = address.startswith(("255.", "127.")) or address == "0.0.0.0"
-        if mask or not _is_address(address) or PATTERNS["ip not before"].search(before):
+        if mask or _is_network(match.group()) or not _is_address(address) or PATTERNS["ip not before"].search(before):
             continue
         if len(address) > 7 or PATTERNS["ip named"].search(before):
             yield Hit("ip", *match.span(), CHECKED)
@@ -112,6 +115,14 @@ def ip(facts: Facts) -> Iterator[Hit]:
         text = match.group()
         if text.count(":") >= 2 and any(c.isdigit() for c in text) and _is_address(text.partition("/")[0]):
             yield Hit("ip", *match.span(), CHECKED)
+
+
+def _is_network(text: str) -> bool:
+    """Whether it is a network of several addresses, and no address within it."""
+    try:
+        return ipaddress.IPv4Network(text).num_addresses > 1
+    except ValueError:
+        return False
 
 
 def _is_address(text: str) -> bool:

@@ -19,6 +19,7 @@ from discreet.guard.text.lexicon import frame_of, is_english, is_name_shaped, no
 from discreet.guard.text.resources import given_names, patterns, words
 
 _P, _WORDS = patterns("names"), words("names")
+_PASS = _WORDS["public"] | _WORDS["placeholders"]
 _PARTICLES = frozenset([" de ", " de la ", " de los ", " del ", " van ", " van der ", " van den ", " von ", " der ",
                         " di ", " da ", " dos ", " das ", " do ", " della ", " zu ", " ten ", " ter ", " van 't ",
                         " bin ", " ibn ", " al-", " el-", " la ", " le ", " y ", " de las ", " von der "])
@@ -234,8 +235,8 @@ class _Names:
 
     def _is_public(self, first: int, last: int) -> bool:
         spelt = [t.lower for t in self.tokens[first : last + 1]]
-        return any(" ".join(spelt[:size]) in _WORDS["public"] for size in range(2, len(spelt) + 1)) or (
-            len(spelt) > 2 and f"{spelt[0]} {spelt[-1]}" in _WORDS["public"]
+        return any(" ".join(spelt[:size]) in _PASS for size in range(2, len(spelt) + 1)) or (
+            len(spelt) > 2 and f"{spelt[0]} {spelt[-1]}" in _PASS
         )
 
     def _is_sure(self, first: int, last: int) -> bool:

@@ -1,0 +1,33 @@
+"""Known names are found by their words, in any case and spelling, and parts of them only beside the whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.guard.text.doc import Doc
+from discreet.guard.text.known_names import is_known, known_in, words_of
+from discreet.guard.text.resources import given_names, rows, words
+
+
+@pytest.mark.parametrize(("name", "text", "known"), [
+    ("Marie Curie", "", True), ("MARIE CURIE'S", "", True), ("Fryderyk Chopin", "", False), ("Frederic Chopin", "", True),
+    ("J.R.R. Tolkien", "", True), ("Shakespeare", "", True), ("Ruth Hale", "", False), ("", "", False), ("-", "", False),
+    ("Curie", "", False), ("Curie", "Pierre Curie and Marie Curie", True), ("Mrs Curie", "of Marie Curie", True),
+    ("Mr Shakespeare", "", False), ("Mr Shakespeare", "William Shakespeare", True), ("Marie", "Marie Kowalska", False),
+    ("Walt", "the history of Walt Disney", True), ("Walt Hale", "the history of Walt Disney", False)])
+def test_a_name_is_known_by_itself_or_beside_the_whole(name: str, text: str, known: bool) -> None:
+    assert is_known(name, [Doc.of(text)]) is known
+
+
+def test_known_names_of_a_text_are_all_runs_of_words_that_are_listed() -> None:
+    found = known_in(Doc.of("Was Nelson Mandela older than Martin Luther King? Ask Ann Lee."))
+    assert {("nelson", "mandela"), ("martin", "luther", "king")} <= found
+    assert not any("lee" in name for name in found)
+
+
+def test_the_list_holds_no_name_twice_and_no_single_word_that_many_are_called() -> None:
+    names = [words_of(name) for [name] in rows("known_names", 1)]
+    assert len(set(names)) == len(names) > 7000
+    assert not [name for name in names if len(name) == 1 and (
+        name[0] in given_names() or name[0] in words("names")["surnames"])]
+    assert max(map(len, names)) <= 6

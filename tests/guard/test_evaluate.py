@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.records import Answer, Estimate, Verdict
+from discreet.guard.decide import Judgement
 from discreet.guard.domains import builtin_domains, load_domain
 from discreet.guard.evaluate import COHORT, PLANTED, evaluate, in_second_person
 from discreet.guard.guard import Guard
-from discreet.guard.judgement import Judgement
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Finding
 from discreet.inputs.answers import LabelledAnswer

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from discreet.core.records import Answer, Verdict
 from discreet.guard import Guard
 from discreet.guard.conversation import Told, Turn, judge_turn
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.guard.redaction.redact import Redaction
 from discreet.serve.app import create_app
 from discreet.serve.keys import add_key

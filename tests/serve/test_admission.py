@@ -16,7 +16,7 @@ from tests.serve.conftest import SAFE, Service, Start
 from tests.serve.doors.upstream import Model
 
 from discreet.core.records import Answer
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.serve.admission import MOST_NODES, MOST_VALUES, NODES, SIGN_IN_BYTES, Nodes, Slots
 from discreet.serve.doors import messages, presidio, responses
 from discreet.serve.doors.check import Check

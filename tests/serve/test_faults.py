@@ -20,7 +20,7 @@ import pytest
 from tests.serve.conftest import LITIGATOR, SAFE, UNDECIDED, Service, Start
 
 from discreet.core.records import Answer
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.serve import workers as room
 from discreet.serve.queue import tables
 from discreet.serve.telemetry import Log, Metrics, Plain, Telemetry, Tracing, crash

@@ -18,7 +18,7 @@ from tests.serve.conftest import DIRECT, LITIGATOR, SAFE, UNDECIDED, bare
 from discreet.core.records import Answer
 from discreet.guard import Guard, Policy
 from discreet.guard.conversation import Told, Turn
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.serve import workers as room
 from discreet.serve.settings import GuardSettings, Probe
 from discreet.serve.workers import WorkerError, Workers, load_guards

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer, Evidence, Subject, Verdict
 from discreet.guard.decide import OverTurns
-from discreet.guard.judgement import answer_of
-from discreet.guard.reading import Reading
+from discreet.guard.reading import Reading, answer_of
 from discreet.guard.score import EvidenceScore, Shown, probability, score
 from discreet.guard.sentences import (
     OTHER,
@@ -42,8 +41,8 @@ from discreet.guard.text.referents import Referent
 from discreet.guard.withheld import Withheld
 
 if TYPE_CHECKING:
+    from discreet.guard.decide import Judgement
     from discreet.guard.guard import Guard
-    from discreet.guard.judgement import Judgement
 
 PERSONS, FACTS, SAID = 16, 64, 2048
 """Most persons, facts of all of them, and words that the user said; the oldest are forgotten first."""

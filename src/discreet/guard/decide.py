@@ -12,7 +12,7 @@ nobody.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.numbers import counted
@@ -24,6 +24,22 @@ from discreet.guard.text.attributes import Attribute
 
 if TYPE_CHECKING:
     from discreet.guard.population.people import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict with all findings, those that do not count too, and the score of evidence (None where `failed`).
+
+    `people`: how many fit what is said of each person whose attributes count, fewest first, where that was asked.
+    `told` are the words of facts in sentences of a safe answer about individuals, `own` those that the user said.
+    """
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = field(default=())
+    evidence: EvidenceScore | None = None
+    people: tuple[Measured, ...] = field(default=(), repr=False)
+    told: tuple[str, ...] = field(default=(), repr=False)
+    own: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

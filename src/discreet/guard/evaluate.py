@@ -18,9 +18,9 @@ from functools import cache
 from typing import Any
 
 from discreet.core.records import Answer, Estimate
+from discreet.guard.decide import Judgement
 from discreet.guard.domains import IDENTIFYING
 from discreet.guard.guard import Guard
-from discreet.guard.judgement import Judgement
 from discreet.inputs.answers import LabelledAnswer
 from discreet.stats import auroc_estimate, fpr_at_tpr_estimate, precision_recall_estimates, share_estimate
 

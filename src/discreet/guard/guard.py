@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import DetectorError, UsageError
 from discreet.core.records import Answer, Verdict
-from discreet.guard.decide import Layer2, OverTurns, Thresholds, decide, failed, seconded
+from discreet.guard.decide import Judgement, Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.domains import DomainLike
-from discreet.guard.judgement import Judgement, Scored, answer_of
 from discreet.guard.policy import POINTS, Policy
-from discreet.guard.reading import Finding, Reading, finding_of, findings_of, read_answer
-from discreet.guard.score import combined, score
+from discreet.guard.reading import Finding, Reading, answer_of, finding_of, findings_of, read_answer
+from discreet.guard.score import EvidenceScore, combined, score
 
 if TYPE_CHECKING:
     from discreet.guard.conversation import Conversation
@@ -27,6 +26,17 @@ if TYPE_CHECKING:
     from discreet.guard.withheld import Withheld
 
 Second = Callable[[Answer], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A reading with its scores, before the verdict."""
+
+    reading: Reading
+    evidence: EvidenceScore
+    findings: tuple[Finding, ...]
+    layer2: Layer2 | None
+    people: tuple[Measured, ...]
 
 
 class Guard:

@@ -12,15 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import numpy as np
 
+from discreet.core.errors import UsageError
 from discreet.core.records import PERSONS, Answer, Evidence, Public, Subject
-from discreet.guard.closer import closer, most, opened, told_alone
 from discreet.guard.identifiers import Status, counts_directly, identifiers_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons, says_a_record
-from discreet.guard.stretches import asked_apart, read_apart, told_by
+from discreet.guard.stretches import asked_apart, closer, most, opened, read_apart, told_alone, told_by
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute, attributes_of
 from discreet.guard.text.direct.detect import DirectSpan, direct_of
@@ -150,6 +151,21 @@ class Reading:
         from discreet.guard.text.referents import find_referents  # Who is flagged need not be remembered.
 
         return find_referents(self.doc, lex.person_words(policy.domain.person, policy.domain.people))
+
+
+def answer_of(answer: Answer | str, question: str | None = None) -> Answer:
+    """An answer as a record. Raises UsageError for anything but a string or an Answer, a question with an Answer, or
+    one that is no string."""
+    if question is not None and not isinstance(question, str):
+        raise UsageError(f"the question is a {type(question).__name__}; expected a string")
+    if isinstance(answer, str):
+        return Answer(uuid4().hex, answer, question)
+    if not isinstance(answer, Answer):
+        raise UsageError(f"the answer is a {type(answer).__name__}; expected a string or an Answer")
+    if question is not None:
+        raise UsageError("a question was given with an Answer, which holds its own; put it into "
+                         "Answer(question=…)")
+    return answer
 
 
 def read_answer(answer: Answer, policy: Policy) -> Reading:

@@ -31,7 +31,7 @@ from discreet.guard.decide import restated
 from discreet.guard.text.facts import common, fact_words
 
 if TYPE_CHECKING:
-    from discreet.guard.judgement import Judgement
+    from discreet.guard.decide import Judgement
 
 FACTS = 16
 """Most facts that are remembered of one answer."""

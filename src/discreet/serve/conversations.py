@@ -17,7 +17,7 @@ from typing import Any
 
 from discreet.core.records import Answer
 from discreet.guard.conversation import Told
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.guard.withheld import Withheld
 from discreet.serve.limits import RefusedError
 from discreet.serve.settings import Settings

@@ -15,7 +15,7 @@ from discreet.core.errors import NotFoundError
 from discreet.core.files import clean
 from discreet.core.records import Answer, Code
 from discreet.guard.conversation import Told, Turn
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.guard.text.provenance import request_of
 from discreet.serve.conversations import Conversations, Memories, Remembered
 from discreet.serve.fair import length_of

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from discreet.core.records import Code
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.serve.redacting import Redacted
 
 Act = Literal["pass", "redact", "block", "pending", "failed"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.core.records import Answer, Code
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.guard.redaction.redact import Redaction
 from discreet.serve.queue.records import edited_payload
 from discreet.serve.workers import Workers

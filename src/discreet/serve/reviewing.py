@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.core.errors import ConflictError, NotFoundError
 from discreet.core.records import Answer, Code, Prompts
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.serve.keys import Caller
 from discreet.serve.outcome import worst_of
 from discreet.serve.queue.records import TicketRow, TicketView

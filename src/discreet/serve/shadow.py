@@ -16,7 +16,7 @@ from typing import Any
 from discreet.core.errors import InputError
 from discreet.core.files import why
 from discreet.core.records import Answer
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.guard.text.provenance import request_of
 from discreet.serve.telemetry import Metrics
 

@@ -20,9 +20,8 @@ from typing import Any
 from discreet.core.errors import DiscreetError
 from discreet.core.records import Answer
 from discreet.guard.conversation import Told, Turn, judge_turn
-from discreet.guard.decide import failed
+from discreet.guard.decide import Judgement, failed
 from discreet.guard.guard import Guard
-from discreet.guard.judgement import Judgement
 from discreet.guard.redaction.redact import Redaction
 from discreet.serve.fair import FairPool, length_of
 from discreet.serve.presets import undecided_share

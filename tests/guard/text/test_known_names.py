@@ -10,9 +10,9 @@ from discreet.guard.text.resources import given_names, rows, words
 
 
 @pytest.mark.parametrize(("name", "text", "known"), [
-    ("Marie Curie", "", True), ("MARIE CURIE'S", "", True), ("Fryderyk Chopin", "", False), ("Frederic Chopin", "", True),
-    ("J.R.R. Tolkien", "", True), ("Shakespeare", "", True), ("Ruth Hale", "", False), ("", "", False), ("-", "", False),
-    ("Curie", "", False), ("Curie", "Pierre Curie and Marie Curie", True), ("Mrs Curie", "of Marie Curie", True),
+    ("Marie Curie", "", True), ("MARIE CURIE'S", "", True), ("Frederic Chopin", "", True), ("Ruth Hale", "", False),
+    ("J.R.R. Tolkien", "", True), ("Shakespeare", "", True), ("", "", False), ("-", "", False), ("Curie", "", False),
+    ("Curie", "Pierre Curie and Marie Curie", True), ("Mrs Curie", "of Marie Curie", True),
     ("Mr Shakespeare", "", False), ("Mr Shakespeare", "William Shakespeare", True), ("Marie", "Marie Kowalska", False),
     ("Walt", "the history of Walt Disney", True), ("Walt Hale", "the history of Walt Disney", False)])
 def test_a_name_is_known_by_itself_or_beside_the_whole(name: str, text: str, known: bool) -> None:

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from discreet.core.records import Answer
 from discreet.guard import Guard
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.serve.console.routes import Console
 from discreet.serve.keys import Keyring, add_key
 from discreet.serve.queue.tickets import Queue

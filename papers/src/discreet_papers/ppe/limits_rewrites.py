@@ -25,8 +25,8 @@ from numpy.random import Generator, default_rng
 
 from discreet.core.records import Answer, Estimate, Verdict
 from discreet.core.unicode import prepare
+from discreet.guard.decide import Judgement
 from discreet.guard.guard import Guard
-from discreet.guard.judgement import Judgement
 from discreet.guard.text.reader import TOLD, packaged
 from discreet.guard.text.render import render
 from discreet.guard.text.resources import words as word_lists

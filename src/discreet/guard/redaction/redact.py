@@ -21,8 +21,8 @@ from discreet.guard.text.reader import TOLD
 from discreet.guard.text.reply import NEVER
 
 if TYPE_CHECKING:
+    from discreet.guard.decide import Judgement
     from discreet.guard.guard import Guard
-    from discreet.guard.judgement import Judgement
 
 _Fact = tuple[str, str, int, int]
 """Class, value and place of an attribute."""

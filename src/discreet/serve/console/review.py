@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from discreet.core.errors import ConflictError, UsageError
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.serve.console.evidence import Legend, Piece
 from discreet.serve.console.pages import label
 from discreet.serve.console.statistics import audit_rows

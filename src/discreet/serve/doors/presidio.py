@@ -13,7 +13,7 @@ from fastapi import APIRouter, Body, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.core.records import Answer
-from discreet.guard.judgement import Judgement
+from discreet.guard.decide import Judgement
 from discreet.guard.score import probability
 from discreet.guard.text.direct.presidio import ENTITIES
 from discreet.serve.doors.unread import refuse_unread

@@ -143,7 +143,7 @@ def test_whom_the_user_asks_about_by_name_is_no_staff_because_of_the_office_besi
     asked, line = question.format(name), told.format(name)
     assert check(guard, line, asked).action == "flag"
     assert check(guard, f"{line}\n\n{OFFICE}", asked).action == "flag"
-    assert check(guard, OFFICE, asked).action == "safe"
+    assert check(guard, OFFICE, asked).action != "flag"
 
 
 ADVICE = ("The committee met on Tuesday to discuss the budget.", "Blood pressure is measured every three months.",

@@ -41,6 +41,8 @@ theirs, and mail addresses, telephone numbers and streets those of their office.
 _NOBODY = -8.0
 """Log-odds of telling something of somebody private, below which addresses and numbers in an answer in which nobody
 is seen are those of firms and offices."""
+_OF_KNOWN = -3.3
+"""Log-odds of telling something of somebody private, below which a known name means the known person."""
 _HOUSE = re.compile(r"\b(?:branch|chambers|clinic|office|practice|premises|shop|studio|surgery|workshop)\b",
                     re.IGNORECASE)
 """Where somebody works whose address may be said."""
@@ -111,11 +113,13 @@ class Status:
         self._nobody = seen is not None and not private and _of_nobody(seen)
         together = NOTHING if seen is None or private else seen.together or NOTHING
         known = together.status in _OF_OFFICE
-        self._apart = together.others > (_KNOWN if known else OTHERS)
+        names = [] if seen is None else [doc.text[s.start : s.end] for s in seen.spans if s.kind == "name"]
+        doubtful = known and not (names and all(is_known(name, (doc,)) for name in names))
+        self._apart = together.others > (_KNOWN if doubtful else OTHERS)
         self._office = known and together.others > _SURELY
         self._stretches = Places((*doc.prepared.span(one.start, one.end), one) for one in apart)
         self._clears = together.tells < 0
-        self._doubted = seen is not None and seen.together is not None and not seen.together.surely_of_others
+        self._whole = [seen.together] if seen is not None and seen.together is not None else []
         found: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
@@ -125,10 +129,11 @@ class Status:
             found.setdefault(s.kind, []).append((*doc.prepared.span(s.start, s.end), subject))
         self._spans = {kind: Places(of) for kind, of in found.items()}
 
-    def in_doubt(self, span: DirectSpan) -> bool:
-        """Whether the classifier is not sure that what is told around an identifier is of nobody private."""
-        around = list(self._stretches.at(span.start, span.end))
-        return any(not one.case.surely_of_others for one in around) if around else self._doubted
+    def in_doubt(self, span: DirectSpan, *, known: bool = False) -> bool:
+        """Whether the classifier is not sure that what is told around an identifier is of nobody private; of a `known`
+        name it need be less sure."""
+        around = [one.case for one in self._stretches.at(span.start, span.end)] or self._whole
+        return any(not (case.surely_of_others or (known and case.tells < _OF_KNOWN)) for case in around)
 
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
@@ -184,7 +189,7 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
         if doc.once(("listed", value), lambda: policy.may_name(value, doc.text)):
             return "public"
         asked = doc.once(("gave", value), lambda: request.gave(span.type, value, anybody=True))
-        if asked and status.in_doubt(span) and not _is_known(value, doc, request):
+        if asked and status.in_doubt(span, known=_is_known(value, doc, request)):
             return "third"  # Whom the user asks about by name is nobody else because of what stands around.
     # The reader's word, but private where a record of the request gives the identifier to somebody private.
     subject = status.of(span)

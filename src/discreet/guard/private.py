@@ -22,6 +22,7 @@ from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import LONGEST, Fact, Read, facts_of, shared
 from discreet.guard.text.render import render
+from discreet.guard.text.reply import Case
 from discreet.guard.text.resources import as_compared, patterns
 
 FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
@@ -35,14 +36,20 @@ _THEIRS, _SURE = 4.0, 0.8
 """Log-odds that an answer speaks of the user's own, above which it adds to it only by attributes of this probability:
 "you live alone" may say again "on my own up past Appleby"."""
 
+_NOT_THEIRS = -5.0
+"""Log-odds that an answer together with its question speaks of the user's own, below which "you" in a story, a sample
+or a rule is not the user."""
 
-def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Request, policy: Policy
-                    ) -> Mapping[str, str]:
+
+def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Request, policy: Policy,
+                    together: Case | None = None) -> Mapping[str, str]:
     """Persons of an answer by the reader's names for them, each with why they count as private.
 
-    `told` are the attributes that the reader finds in the answer `doc`. Raises what the reader raises.
+    `told` are the attributes that the reader finds in the answer `doc`, `together` what that is read together with the
+    user's question. Raises what the reader raises.
     """
-    found = dict.fromkeys((a.person for a in _spoken_to(told, seen, policy)),
+    speaks_of_others = together is not None and together.surely_of_others and together.theirs < _NOT_THEIRS
+    found = dict.fromkeys((a.person for a in ([] if speaks_of_others else _spoken_to(told, seen, policy))),
                           "states of the one spoken to what the user did not say")
     found |= {s.person: f"{s.subject}, but tells a private fact" for s in seen.spans
               if s.kind == "domain" and s.subject in policy.private_facts_of}
@@ -52,7 +59,8 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
     told_much = [person for person, of in facts.items() if len(of) >= policy.cluster]
     if told_much and says_a_record(doc, request):
         found |= dict.fromkeys(told_much, "is out of a record, as the request or the answer says")
-    texts = request.of("retrieved", "tool", "unknown", "system")
+    own = request.of("user")
+    texts = [text for text in request.of("retrieved", "tool", "unknown", "system") if text not in own]
     return found | {person: "stands in a record of the request" for person, of in facts.items()
                     if len(of) >= framed[person] and any(_tells(piece, of, policy) for text in texts
                                                  for piece in dict.fromkeys((text, *_PARAGRAPH.split(text))))}

@@ -200,7 +200,7 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     called = {policy.domain.person.lower(), policy.domain.people.lower()}  # what the domain calls anybody tells nothing
     told = [a for a in attributes_of(seen, doc) if (a.kind != "age" or not _identifies(a, spans))
             and (a.kind != "occupation" or a.value not in called)]
-    private = private_persons(told, seen, doc, request, policy)
+    private = private_persons(told, seen, doc, request, policy, together)
     if together is not None and not private and (recognised or _tells(seen, policy)):
         seen = _with(together, case, seen, doc, request, told, policy)
     found = as_private([*told, *terms_of(doc, policy.domain, seen.spans)], private)
@@ -259,6 +259,8 @@ def _together(doc: Doc, own: str) -> Case | None:
 
 def _of_theirs(case: Case | None, together: Case | None) -> bool:
     """Whether an answer speaks of the user, or of whom they bring, by either network."""
+    if together is not None and together.theirs < -_SURELY_THEIRS:
+        return False
     return ((case is not None and case.theirs > THEIRS)
             or (together is not None and together.theirs > _SURELY_THEIRS))
 

@@ -1,7 +1,7 @@
 """Names that nearly every reader knows: of public and historic persons, and of characters.
 
-Others have the same name, and such persons have private facts too: a known name clears nobody. It only says that who
-asks about it need not ask about somebody private (`identifiers.whose`). The list, `data/known_names.tsv`, was written
+Others have the same name, and such persons have private facts too: a known name clears nobody. Whoever asks about one
+need only not ask about somebody private (`identifiers.whose`). The list, `data/known_names.tsv`, was written
 for this project from general knowledge, by writers who saw neither the guard nor its texts.
 """
 

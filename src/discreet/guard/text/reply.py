@@ -23,7 +23,7 @@ OTHERS = 2.0
 made up, above which persons, names, addresses and numbers in it are those of nobody who counts."""
 _SOMEBODY = 3.0
 """Log-odds of the classifier above which a stretch by itself tells of somebody private."""
-_SURELY_NOBODY, _SURELY_OTHERS = -7.5, 6.0
+_SURELY_NOBODY, _SURELY_OTHERS = -5.0, 4.0
 """Log-odds of telling of somebody private below which, or of others above which, no doubt is left."""
 _TELLS, _THEIRS = frozenset({"leak"}), frozenset({"own", "kin"})
 _STATUS: Mapping[str, Subject] = {"hypothetical": "hypothetical", "fictional": "fictional", "public": "public",

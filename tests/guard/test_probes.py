@@ -273,8 +273,8 @@ def test_calls_confirm_nothing_before_the_model_knows_anything(given: tuple[Turn
 def test_what_is_said_beside_a_call_is_no_answer_to_the_question(beside: str, more: dict[str, Any]) -> None:
     result = Turn("tool", "The 47-year-old beekeeper from Ludlow, seen for gout in March.")
     given = (Turn("user", ASKED), Turn("assistant", beside), result)
-    assert check(None, "Yes, for gout in March.", conversation=given, **more).action == "flag"
-    assert check(None, "Yes, for gout.", conversation=(*given, Turn("assistant", "And once more."), result),
+    assert check("", "Yes, for gout in March.", conversation=given, **more).action == "flag"
+    assert check("", "Yes, for gout.", conversation=(*given, Turn("assistant", "And once more."), result),
                  **more).action == "flag"
 
 

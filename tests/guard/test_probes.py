@@ -268,6 +268,16 @@ def test_calls_confirm_nothing_before_the_model_knows_anything(given: tuple[Turn
     assert check(ASKED, LOOKUP, conversation=given).action == "flag"
 
 
+@pytest.mark.parametrize("beside", ["", "Let me look.", "I will look that up in the records for you."])
+@pytest.mark.parametrize("more", [{}, {"user_words": ASKED}])
+def test_what_is_said_beside_a_call_is_no_answer_to_the_question(beside: str, more: dict[str, Any]) -> None:
+    result = Turn("tool", "The 47-year-old beekeeper from Ludlow, seen for gout in March.")
+    given = (Turn("user", ASKED), Turn("assistant", beside), result)
+    assert check("", "Yes, for gout in March.", conversation=given, **more).action == "flag"
+    assert check("", "Yes, for gout.", conversation=(*given, Turn("assistant", "And once more."), result),
+                 **more).action == "flag"
+
+
 def test_a_prompt_of_unknown_shape_may_hold_records() -> None:
     pasted = f"Records:\nThe 47-year-old beekeeper from Ludlow has gout.\n\n{ASKED}"
     assert check(pasted, LOOKUP, calls=True).action == "flag"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -92,6 +93,39 @@ def test_a_tool_that_answers_with_the_question_withdraws_nothing_and_an_earlier_
     assert [kind for kind, _ in told(user(text(MINE), {"type": "document", "text": MINE}))] == ["retrieved", "unknown"]
 
 
+@pytest.mark.parametrize("part", [
+    text(PASSAGE), {"type": "resource", "resource": {"uri": "a:b", "mimeType": "text/plain", "text": PASSAGE}},
+    {"type": "resource_link", "uri": "a:b", "name": "a", "description": PASSAGE},
+    {"type": "text", "text": "Done.", "_meta": {"note": PASSAGE}},
+    text(f"data:text/plain;base64,AAAA {PASSAGE}")])
+def test_what_an_mcp_result_holds_is_the_tools(part: dict[str, Any]) -> None:
+    result = {"content": [part], "isError": True}
+    for message in ({"role": "tool", **result}, user({"type": "mcp_tool_result", **result})):
+        [*_, (origin, said)] = told({"role": "user", "content": MINE}, message)
+        assert (origin, PASSAGE in said) == ("tool", True)
+
+
+@pytest.mark.parametrize("message", [{"role": "tool"}, {"role": "tool", "content": []}, {"type": "tool_result"}])
+@pytest.mark.parametrize("name", ["structuredContent", "structured_content"])
+def test_the_data_of_a_result_are_read_with_names_and_numbers(message: dict[str, Any], name: str) -> None:
+    data = {"id": "Grete", "role": "forester", "age": 44, "type": "image"}
+    assert told({**message, name: data, "isError": False}) == [("tool", json.dumps(data))]
+
+
+def test_a_result_of_which_nothing_can_be_read_is_a_turn() -> None:
+    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    for content in ([image], [], None):
+        assert list(turns_of({"role": "tool", "content": content})) == [Turn("tool", "", "tool")]
+
+
+def test_fields_of_unknown_messages_are_nobodys_words() -> None:
+    call = {"type": "mcp_call", "id": "c", "name": "find", "arguments": "{}", "output": PASSAGE}
+    assert [(kind, PASSAGE in said) for kind, said in told({"role": "user", "content": MINE}, call)] == [
+        ("user", False), ("unknown", True)]
+    assert told({"role": "user", "content": MINE, "context": PASSAGE}) == [("unknown", PASSAGE), ("user", MINE)]
+    assert told({"role": "assistant", "content": "Yes.", "tool_calls": [{"q": PASSAGE}]}) == [("answer", "Yes.")]
+
+
 def test_bytes_are_no_text_and_deep_messages_are_refused() -> None:
     for part in ({"type": "file", "file": {"file_data": "JVBE" * 99}},
                  {"type": "document", "source": {"type": "base64", "data": "JVBE" * 99}},
@@ -102,6 +136,10 @@ def test_bytes_are_no_text_and_deep_messages_are_refused() -> None:
         deep = [deep]
     with pytest.raises(TooDeepError):
         asked_of([user({"type": "document", "source": deep})])
+    for _ in range(99_999):
+        deep = [deep]
+    with pytest.raises(TooDeepError):
+        asked_of([{"role": "tool", "structuredContent": deep}])
 
 
 @pytest.mark.parametrize(("more", "alone"), [

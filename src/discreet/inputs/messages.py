@@ -7,6 +7,7 @@ LangChain, and of LiteLLM's guardrails.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -22,12 +23,14 @@ RETRIEVED = ("document", "search_result", "file", "input_file", "resource", "tex
              "guarded_text")
 TOOLS = ("tool_result", "tool_output", "call_output")
 """How the types of results of tools end: `tool_result`, `web_search_tool_result`, `function_call_output`."""
+DATA = ("structuredContent", "structured_content")
+"""Fields with the data of an MCP result, which are read as JSON: its names and numbers are those of the tool."""
 MEDIA = ("image", "image_url", "input_image", "audio", "input_audio", "video")
 _NO_TEXT = frozenset(("type", "role", "id", "tool_use_id", "tool_call_id", "call_id", "file_id", "media_type",
                       "mime_type", "mimeType", "blob", "base64", "file_data", "signature", "encrypted_content",
                       "cache_control", "annotations"))
 """Fields of a part that hold ids, kinds and bytes."""
-_BYTES = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,")
+_BYTES = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,[\w+/=\r\n-]*")
 _DEEPEST = 30
 _ORIGINS: dict[str, Origin] = {"assistant": "answer", "system": "system", "developer": "system"}
 """The origin of other parts of a message by its role."""
@@ -60,21 +63,23 @@ def says_words_alone(messages: Sequence[Mapping[str, Any]]) -> bool:
 def _is_words(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     parts = content if isinstance(content, list) else [] if content is None else [content]
-    more = any(value for name, value in message.items() if name not in _OF_WORDS)
-    return message.get("role") in SPEAKERS and not more and all(_text(part) is not None for part in parts)
+    words_alone = all(_text(part) is not None for part in parts) and not any(_fields(message).values())
+    return message.get("role") in SPEAKERS and words_alone
 
 
 def turns_of(message: Mapping[str, Any]) -> Iterator[Turn]:
-    """The typed parts of a message, then its own text, joined by blank lines; a turn without text is left out."""
+    """The typed parts of a message, then its own text, joined by blank lines. A turn without text is left out, but for
+    the result of a tool, of which nothing may be readable (an image): that a tool answered is known."""
     role = message.get("role")
     role = role if role in ROLES else ""
     kind = _origin(message.get("type"))
     if role in ("tool", "function"):
         kind = "tool"
     if kind is not None:
-        fields = [message.get(name) for name in ("content", "text", "output", "result", "results")]
-        yield from _turn(role or kind, list(strings_of(fields)), kind)
+        yield from _turn(role or kind, [*strings_of(message.get("content")), *strings_of(_fields(message))], kind)
         return
+    if role != "assistant":  # Whose calls and thoughts are no text that it was given.
+        yield from _turn(role, list(strings_of(_fields(message))), "unknown")
     content = message.get("content")
     spoken: list[str] = []
     for part in content if isinstance(content, list) else [content]:
@@ -85,6 +90,11 @@ def turns_of(message: Mapping[str, Any]) -> Iterator[Turn]:
         origin = _origin(part.get("type")) if isinstance(part, Mapping) else None
         yield from _turn(role, list(strings_of(part)), origin or _ORIGINS.get(role, "unknown"))
     yield from _turn(role, spoken, None)
+
+
+def _fields(message: Mapping[str, Any]) -> dict[str, Any]:
+    """What a message holds besides its words."""
+    return {name: value for name, value in message.items() if name not in _OF_WORDS}
 
 
 def _text(part: Any) -> str | None:
@@ -105,7 +115,7 @@ def _origin(kind: Any) -> Origin | None:
 
 def _turn(role: str, texts: Sequence[str], origin: Origin | None) -> Iterator[Turn]:
     text = "\n\n".join(text for text in texts if text.strip())
-    if text:
+    if text or origin == "tool":
         yield Turn(role, text, origin)
 
 
@@ -115,7 +125,7 @@ def strings_of(value: Any, deepest: int = _DEEPEST) -> Iterator[str]:
     if deepest == 0:
         raise TooDeepError("a message is nested too deeply to be read")
     if isinstance(value, str):
-        if not _BYTES.match(value):
+        if not _BYTES.fullmatch(value):
             yield value
     elif isinstance(value, list):
         for one in value:
@@ -123,5 +133,14 @@ def strings_of(value: Any, deepest: int = _DEEPEST) -> Iterator[str]:
     elif isinstance(value, Mapping) and value.get("type") not in MEDIA:
         for name, one in value.items():
             is_bytes = name == "data" and value.get("type") == "base64"
-            if not is_bytes and name not in _NO_TEXT:
+            if name in DATA and one is not None:
+                yield _json(one)
+            elif not is_bytes and name not in _NO_TEXT:
                 yield from strings_of(one, deepest - 1)
+
+
+def _json(data: Any) -> str:
+    try:
+        return json.dumps(data, ensure_ascii=False)
+    except RecursionError:
+        raise TooDeepError("data of a tool is nested too deeply to be read") from None

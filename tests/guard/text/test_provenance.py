@@ -123,6 +123,15 @@ def test_declared_words_are_the_users_and_the_message_is_not() -> None:
     assert request(QUESTION, user_words="").of("user") == ()
 
 
+@pytest.mark.parametrize("beside", [Turn("assistant", "Let me look."), Turn("assistant", "records", "answer"),
+                                    Turn("assistant", " ")])
+def test_a_call_of_a_tool_leaves_the_message_before_it_undeclared(beside: Turn) -> None:
+    given = (Turn("user", SHARED), beside, Turn("tool", "Seen in March."))
+    assert request(user_words=QUESTION, conversation=given).of("user") == (QUESTION,)
+    answered = (Turn("user", SHARED), Turn("assistant", "Rest."))
+    assert request(user_words=QUESTION, conversation=answered).of("user") == (SHARED, QUESTION)
+
+
 @pytest.mark.parametrize(("turn", "origin"), [
     (Turn("user", QUESTION), "user"), (Turn("Human", QUESTION), "user"), (Turn("assistant", QUESTION), "answer"),
     (Turn("system", QUESTION), "system"), (Turn("tool", QUESTION), "tool"), (Turn("narrator", QUESTION), "unknown"),

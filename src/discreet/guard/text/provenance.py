@@ -144,7 +144,8 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
     until: int | None = None  # What stands before the last user message: a tool may repeat it afterwards.
     others = _Others()
     messages = list(_messages(answer))
-    answered = max((k for k, (role, text, _) in enumerate(messages) if _is_answer(role, text)), default=-1)
+    answers = _answers(messages)
+    answered = max(answers, default=-1)
     for number, (role, text, origin) in enumerate(messages):
         if origin is not None and origin != "user":
             parts.append(Part(origin, text, "typed"))
@@ -154,7 +155,7 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
             parts += [Part(*one) for one in in_system(text, answer.prompts)]
         elif role.lower() not in _USER:
             parts.append(Part(_ROLES.get(role.lower(), "unknown"), text, "role"))
-            if _is_answer(role, text):
+            if number in answers:
                 before, asked = [*before, *asked], []
         elif answer.user_words is not None and number > answered:
             until = len(parts)
@@ -196,9 +197,13 @@ class _Others:
         return part if mine.isdisjoint(self._seen) else Part("unknown", part.text, "shared")
 
 
-def _is_answer(role: str, text: str) -> bool:
-    """Whether a message is an answer that went out: a call of a tool has no text."""
-    return _ROLES.get(role.lower()) == "answer" and bool(text.strip())
+def _answers(messages: Sequence[tuple[str, str, Origin | None]]) -> set[int]:
+    """The places of messages that are answers which went out. A call of a tool is none, and neither is what is said
+    beside it ("Let me look."): the result of the tool comes next, and the user still waits."""
+    spoken = {k for k, (role, text, origin) in enumerate(messages)
+              if _ROLES.get(role.lower()) == "answer" and origin in (None, "user") and text.strip()}
+    results = {k for k, (role, _, origin) in enumerate(messages) if (origin or _ROLES.get(role.lower())) == "tool"}
+    return {k for k in spoken if k + 1 not in results}
 
 
 def _messages(answer: Answer) -> Iterator[tuple[str, str, Origin | None]]:

@@ -41,6 +41,13 @@ def test_who_stands_for_anybody_is_nobody(name: str, action: str) -> None:
     assert Guard("medical").check(f"The patient {name} was seen on Monday.").action == action
 
 
+@pytest.mark.parametrize("text", [
+    "John Smith's knee replacement surgery is on 24 February at nine. Emily Davis's consultation is on 23 February.",
+    "Nora Whitfield's knee replacement surgery is on 24 February at nine."])
+def test_a_common_name_of_whom_nothing_public_is_told_is_private(text: str) -> None:
+    assert Guard("medical").check(text).action == "flag"
+
+
 @pytest.mark.parametrize(("others", "status", "spared"), [
     (1.9, "fictional", ""), (2.1, "fictional", "n"), (9.0, "fictional", "n"), (5.9, "staff", ""), (6.1, "staff", "n"),
     (7.1, "staff", "nm"), (7.1, "public", "nm"), (9.0, None, "n")])

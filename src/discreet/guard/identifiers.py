@@ -107,6 +107,8 @@ class Status:
         spans = [] if seen is None else [s for s in seen.spans if s.subject in PERSONS]
         offices = Places((s.start, s.end, s) for s in spans if s.kind in ("occupation", "affiliation")
                           and s.subject in _OF_OFFICE and s.person not in private)
+        self._doc = doc
+        self._tells_of_public = any(s.kind != "name" and s.subject in ("public", "historic") for s in spans)
         self._of_firm = _HOUSE.search(doc.text) is not None or (
             seen is not None and any(s.kind in ("affiliation", "organisation") for s in seen.spans))
         self._others = seen is not None and not private and seen.asked and seen.case.others > OTHERS
@@ -135,6 +137,10 @@ class Status:
         around = [one.case for one in self._stretches.at(span.start, span.end)] or self._whole
         return any(not (case.surely_of_others or (known and case.tells < _OF_KNOWN)) for case in around)
 
+    def _may_be_public(self, span: DirectSpan) -> bool:
+        """Whether anything but a name is told of somebody public, or nearly everybody knows the name."""
+        return self._tells_of_public or is_known(self._doc.prepared.original[span.start : span.end], (self._doc,))
+
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
         else nobody's where the answer as a whole speaks of others or of nobody, else private."""
@@ -150,6 +156,8 @@ class Status:
         there = self._spans.get(kind or "")
         shared = set() if there is None else set(there.at(span.start, span.end))
         subject = shared.pop() if len(shared) == 1 else "third"
+        if kind == "name" and subject in ("public", "historic") and not self._may_be_public(span):
+            return "third"
         if kind == "address" and not self._of_firm:
             return "third"  # Where no firm or house is named, the address of a plumber is their home.
         return subject if kind == "name" or subject in _OF_OFFICE else "third"

@@ -27,8 +27,8 @@ from discreet.report.figure import css
 from discreet.serve.console.oidc import Provider
 from discreet.serve.console.pages import render
 from discreet.serve.console.review import Review, Told, number_of
-from discreet.serve.console.session import Guarded, Session
-from discreet.serve.console.sign_in import Note, SignIn, base_of
+from discreet.serve.console.session import Guarded, Session, base_of
+from discreet.serve.console.sign_in import Note, SignIn
 from discreet.serve.console.statistics import audit_rows, observing, reviewing
 from discreet.serve.keys import LOCAL, Keyring
 from discreet.serve.limits import RefusedError

@@ -132,7 +132,7 @@ def doors(one: Asked, requests: int) -> None:
 
 def eight(one: Asked, seconds: float) -> None:
     guard = Guard("medical")
-    before, alone = cpu_s(one.pid), time.process_time()
+    before = cpu_s(one.pid)
     answers = at_once(8, seconds, lambda number: one.ask("proxy", number))
     spent = (cpu_s(one.pid) - before) / answers
     alone = time.process_time()
@@ -145,7 +145,7 @@ def eight(one: Asked, seconds: float) -> None:
 
 def flood(one: Asked, other: Asked, seconds: float) -> None:
     def p95() -> float:
-        until, took = time.monotonic() + seconds, []
+        until, took = time.monotonic() + seconds, list[float]()
         while time.monotonic() < until:
             took.append(other.ask("check", len(took)))
         return p(took, .95)

@@ -58,7 +58,7 @@ def test_heads_are_read_by_the_reader_that_bounds_them_whatever_else_is_installe
 @pytest.mark.parametrize(("version", "length"), [("1.1", "Content-Length: 40\r\n"), ("1.0", "")])
 def test_a_body_with_two_lengths_hides_no_request(tmp_path: Path, version: str, length: str) -> None:
     """A proxy that reads the other length would take what stands behind the body for a part of it."""
-    limits = Limits()
+    limits = Limits.model_validate({})
     app = Admission(_hello, keyring=None, limits=limits, rate=Rate(None), waiting_of=lambda _: 0)
     hidden = "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

@@ -32,7 +32,8 @@ test test-services: export OMP_NUM_THREADS := 1
 test: $(STAMP) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
-# What needs more than pip brings (chromium, node, npm, postgresql, wrk): fails where it cannot run, and never skips.
+# What needs more than pip brings (chromium, node, npm, postgresql, wrk): fails where it cannot run. Without kubectl or
+# promtool their checks of deploy/ are skipped, which the last lines say.
 test-services: $(STAMP) $(SCHEMATHESIS)
 	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" tests
 

@@ -41,13 +41,14 @@ DOORS = {"check": "/v1/check", "proxy": "/v1/chat/completions", "bare": "/v1/cha
 
 
 def texts(size: str, count: int, seed: int) -> list[str]:
-    """Short (some 30 words) or long (some 600) texts: half of facts, the others with a person; a few in German."""
+    """Short (some 30 words), hundred (100 tokens) or long (some 600 words) texts: half of facts, the others with a person; a few in German."""
     draw = random.Random(f"{size}-{seed}")
     found = []
     for number in range(count):
-        facts = " ".join(draw.sample(FACTS, 3)) if size == "short" else filler(draw, 600)
+        words = {"hundred": 75 - 40 * (number % 2), "long": 600}
+        facts = " ".join(draw.sample(FACTS, 3)) if size == "short" else filler(draw, words[size])
         if number % 2:
-            facts = f"{' '.join(person(draw))} {facts if size == 'long' else draw.choice(FACTS)}"
+            facts = f"{' '.join(person(draw))} {draw.choice(FACTS) if size == 'short' else facts}"
         found.append(f"{facts} {GERMAN * 6}" if number % 16 == 0 else facts)
     return found
 

@@ -53,6 +53,13 @@ class TestOutput:
             "5 answers: 1 safe, 2 flag, 1 abstain, 1 failed (policy medical/public@1#abc, point balanced)",
         ]
 
+    def test_columns_that_are_not_read_are_named(self, cli: Cli, tmp_path: Path) -> None:
+        named = jsonl(tmp_path / "named.jsonl", [{"id": "safe-1", "answer": "a", "quest": MARK}])
+        said = f"discreet: {named} has columns that are not read: 'quest' (did you mean 'question'?)\n"
+        assert cli(*CHECK, "--input", named).err == said
+        assert cli(*CHECK, "--input", named, "--quiet").err == ""
+        assert cli(*CHECK, stdin=named.read_bytes()).err.startswith("discreet: standard input has columns that are")
+
     def test_explain(self, cli: Cli, answers: Path) -> None:
         ended = cli(*CHECK, "-", "--explain", "--quiet", stdin=b'{"id": "flag-7", "answer": "a b"}')
         assert ended.out.splitlines() == [

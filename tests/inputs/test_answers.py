@@ -19,7 +19,7 @@ from pyarrow import parquet
 from discreet.core.errors import InputError, MissingExtraError
 from discreet.core.records import Answer, Public, Turn
 from discreet.inputs import rows
-from discreet.inputs.answers import COUNTS, answer_from_text, read_answers, read_labelled
+from discreet.inputs.answers import COUNTS, answer_from_text, read_answers, read_labelled, unread
 
 MARK = "MARKED-TEXT"
 ROWS: list[dict[str, Any]] = [
@@ -86,7 +86,20 @@ class TestFormats:
     def test_ids_become_strings_and_extra_columns_are_ignored(self, tmp_path: Path) -> None:
         records = [{"id": 7, "answer": "x", "other": {"deep": 1}}, {"id": 12, "answer": "y", "other": None}]
         for name, content in [("a.jsonl", jsonl(*records)), ("a.parquet", as_parquet(records))]:
-            assert [a.id for a in read_answers(put(tmp_path, name, content))] == ["7", "12"]
+            stream = read_answers(put(tmp_path, name, content))
+            assert unread(stream.columns) == "'other'"
+            assert [a.id for a in stream] == ["7", "12"]
+
+    def test_columns_that_are_not_read_are_named_with_what_they_may_stand_for(self, tmp_path: Path) -> None:
+        records = [{"id": "1", "answer": "x", "quest": "Q", "source": "s", "zone": 1}]
+        said = "'quest' (did you mean 'question'?), 'source' (did you mean 'sources'?), 'zone'"
+        for name, content in [("a.jsonl", jsonl(*records)), ("a.csv", as_csv(records)),
+                              ("a.parquet", as_parquet(records))]:
+            assert unread(read_answers(put(tmp_path, name, content)).columns) == said
+        stream = read_answers("-", stdin=io.BytesIO(jsonl(*records)))
+        assert [next(stream).id, unread(stream.columns)] == ["1", said]
+        assert unread({"id", "answer", "answer_id"} | {f"c{i}" for i in range(9)}).endswith("'c6' and 2 more")
+        assert unread({"id", "answer", "question"}) == ""
 
     @given(st.lists(st.tuples(st.text(), st.none() | st.text(min_size=1), st.lists(st.text(), max_size=3)), min_size=1,
                     max_size=5))

@@ -56,7 +56,9 @@ def test_every_colour_is_a_variable_of_the_style_sheet() -> None:
     assert {"target", "control", "oracle", "tolerance", "second", "null", "ink", "soft", "grid", "ground"} == used
     assert used <= set(COLOURS)
     style = FIGURE.standalone.split("</style>")[0]
-    assert all(style.count(f"--fig-{role}:") == 3 for role in COLOURS)
+    # Once light, once dark, and dark on screens alone; paper only has another ground.
+    assert all(style.count(f"--fig-{role}:") == 2 + (role == "ground") for role in COLOURS)
+    assert "@media screen and (prefers-color-scheme: dark)" in style
 
 
 def test_the_same_figure_is_the_same_text() -> None:

@@ -162,7 +162,8 @@ def test_the_rate_of_a_key_is_that_of_a_sliding_minute_and_counts_long_answers_m
     assert service.ask("/v1/check", {"text": [SAFE] * 4}).status_code == 200
     assert service.ask("/v1/check", {"text": f"{SAFE} " * 150}).status_code == 200
     response = service.ask("/v1/check", {"text": SAFE})
-    assert (response.status_code, response.headers["retry-after"]) == (429, "60")
+    assert response.status_code == 429
+    assert 0 < int(response.headers["retry-after"]) <= 60  # A minute after the first answer, which took a while itself.
     assert service.ask("/v1/check", {"text": SAFE}, "operator").status_code == 200
     assert service.ask("/health/ready").status_code == 200
 

@@ -6,6 +6,8 @@ import asyncio
 import pickle
 import resource
 import socket
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +19,11 @@ import uvicorn
 from tests.cli.test_serve import serving
 from tests.serve.conftest import SAFE
 
+from discreet.serve.admission import Admission
 from discreet.serve.connections import Patient
 from discreet.serve.keys import add_key
+from discreet.serve.limits import Rate
+from discreet.serve.settings import Limits
 
 
 async def _hello(scope: Any, receive: Any, send: Any) -> None:
@@ -38,6 +43,44 @@ class Crowded(Patient):
 
 def test_worker_processes_get_it() -> None:
     assert pickle.loads(pickle.dumps(Patient)) is Patient
+
+
+def test_heads_are_read_by_the_reader_that_bounds_them_whatever_else_is_installed() -> None:
+    script = ("import sys, types; sys.modules['httptools'] = types.ModuleType('httptools')\n"
+              "from uvicorn.protocols.http.auto import AutoHTTPProtocol\n"
+              "from uvicorn.protocols.http.h11_impl import H11Protocol\n"
+              "from discreet.serve.connections import Patient\n"
+              "assert AutoHTTPProtocol is not H11Protocol\nprint(issubclass(Patient, H11Protocol))")
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize(("version", "length"), [("1.1", "Content-Length: 40\r\n"), ("1.0", "")])
+def test_a_body_with_two_lengths_hides_no_request(tmp_path: Path, version: str, length: str) -> None:
+    """A proxy that reads the other length would take what stands behind the body for a part of it."""
+    limits = Limits.model_validate({})
+    app = Admission(_hello, keyring=None, limits=limits, rate=Rate(None), waiting_of=lambda _: 0)
+    hidden = "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    async def attack() -> bytes:
+        server = uvicorn.Server(uvicorn.Config(app, uds=str(tmp_path / "s"), lifespan="off", log_config=None,
+                                               http=Hasty))
+        serving = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
+        writer.write(f"POST /v1/check HTTP/{version}\r\nHost: localhost\r\nConnection: keep-alive\r\n{length}"
+                     f"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}".encode())
+        async with asyncio.timeout(10):
+            said = await reader.read()
+        writer.close()
+        server.should_exit = True
+        await serving
+        return said
+
+    said = asyncio.run(attack())
+    assert said.startswith(b"HTTP/1.1 400 ")
+    assert said.count(b"HTTP/1.1 ") == 1
 
 
 @pytest.mark.parametrize("sent", [b"", b"POST / HT", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from io import BytesIO
@@ -61,12 +61,10 @@ def check(
     if origin is None:
         one = discreet.Answer("1", clean(str(text)), question and clean(question),
                               user_words=user_words and clean(user_words))
-        answers: Iterable[discreet.Answer] = [one]
-        total: int | None = 1
+        answers = lib.answers.AnswerStream(iter([one]), 1)
     else:
-        stream = lib.answers.read_answers(origin, stdin=None if read is None else BytesIO(read), question=question,
-                                          user_words=user_words)
-        answers, total = stream, stream.total
+        answers = lib.answers.read_answers(origin, stdin=None if read is None else BytesIO(read), question=question,
+                                           user_words=user_words)
     said = {"TEXT": text if origin is None else None, "--question": question, "--user-words": user_words}
     given = {name: words.encode("utf-8", "surrogatepass") for name, words in said.items() if words is not None}
     run = output.open_run(further=given if read is None else {**given, "standard input": read})
@@ -74,7 +72,7 @@ def check(
         tables = [stack.enter_context(atomic_writer(path))
                   for path in (verdicts, run and run.path / "verdicts.jsonl") if path]
         pages = [stack.enter_context(atomic_writer(path)) for path in output.pages(run, charts=False)]
-        tally = _judge_all(guard, answers, total, tables, output, explain=explain, show_text=show_text)
+        tally = _judge_all(guard, answers, tables, output, explain=explain, show_text=show_text)
         summary = tally.summary()
         if not output.quiet:
             print(lib.batch.count_line(summary, guard.policy.label(), guard.point),
@@ -85,6 +83,8 @@ def check(
     if run:
         run.finish(record, n=summary["n"], held=summary["held"], actions=summary["actions"],
                    components=record["provenance"]["components"])
+    if unread := lib.answers.unread(answers.columns):
+        output.note(f"{lib.answers.STDIN if origin == '-' else origin} has columns that are not read: {unread}")
     output.say_where(run)
     if fail_on_flag and summary["held"]:
         raise typer.Exit(1)
@@ -112,14 +112,14 @@ def origin_of(text: str | None, source: str | None, asked: Mapping[str, str | No
     return origin
 
 
-def _judge_all(guard: discreet.Guard, answers: Iterable[discreet.Answer], total: int | None,
+def _judge_all(guard: discreet.Guard, answers: lib.answers.AnswerStream,
                tables: Sequence[TextIO], output: PageOutput, *, explain: bool, show_text: bool) -> lib.batch.BatchTally:
     """Judge every answer; write and print its verdict as it comes."""
     tally = lib.batch.BatchTally()
     # On a terminal the lines themselves show the progress.
     quiet = output.quiet or sys.stdout.isatty()
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for answer in progress(answers, total, quiet=quiet, label="answers judged"):
+    for answer in progress(answers, answers.total, quiet=quiet, label="answers judged"):
         judgement = guard.judge(answer)
         row = {**judgement.verdict.to_json(), "findings": [asdict(one) for one in judgement.findings]}
         line = dump_json(row if explain else judgement.verdict) + "\n"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
@@ -15,6 +16,7 @@ from discreet.core.files import clean
 from discreet.core.records import ORIGINS, Answer, Public, Turn
 from discreet.inputs.rows import (
     Place,
+    Row,
     is_csv_header,
     iter_csv,
     iter_json_lines,
@@ -32,11 +34,15 @@ STDIN = "standard input"
 
 
 class AnswerStream(Iterator[Answer]):
-    """Answers one after the other; `total` is how many there are, None where only the end will tell."""
+    """Answers one after the other.
 
-    def __init__(self, answers: Iterator[Answer], total: int | None = None) -> None:
+    `total` is how many there are, None where only the end will tell. `columns` are those that rows had so far, of a
+    file all from the beginning, also those that are not read.
+    """
+
+    def __init__(self, answers: Iterator[Answer], total: int | None = None, columns: Set[str] = frozenset()) -> None:
         self._answers = answers
-        self.total = total
+        self.total, self.columns = total, columns
 
     def __next__(self) -> Answer:
         return next(self._answers)
@@ -52,10 +58,13 @@ def read_answers(source: Path | str, *, stdin: BinaryIO | None = None, question:
     whole of it is one answer in plain text, with the id "1" and with `question` and `user_words`. Raises InputError in
     one line: the file, the line or row, what was found, what was expected. Never the text itself.
     """
+    columns: set[str] = set()
     if str(source) == "-":
-        return AnswerStream(_from_stdin(sys.stdin.buffer if stdin is None else stdin, question, user_words))
+        lines = sys.stdin.buffer if stdin is None else stdin
+        return AnswerStream(_from_stdin(lines, question, user_words, columns), columns=columns)
     path = Path(source)
-    return AnswerStream(_answers(path), total=sum(1 for _ in _answers(path)))
+    total = sum(1 for _ in _answers(iter_rows(path, COLUMNS, REQUIRED), columns))
+    return AnswerStream(_answers(iter_rows(path, COLUMNS, REQUIRED), columns), total, columns)
 
 
 def answer_from_text(text: str, question: str | None = None, user_words: str | None = None) -> Answer:
@@ -64,8 +73,22 @@ def answer_from_text(text: str, question: str | None = None, user_words: str | N
                   user_words=None if user_words is None else clean(user_words))
 
 
-def _answers(path: Path) -> Iterator[Answer]:
-    return (answer for _, answer in unique(iter_rows(path, COLUMNS, REQUIRED), answer_from_row, lambda a: a.id))
+def unread(columns: Set[str]) -> str:
+    """The columns that are not read, eight at most, each with the absent one that it may stand for; "" if all are."""
+    absent = set(COLUMNS) - columns
+    others = sorted(columns - set(COLUMNS))
+    near = {name: get_close_matches(name, absent, n=1) for name in others}
+    shown = [f"{name[:40]!r}" + (f" (did you mean {near[name][0]!r}?)" if near[name] else "")
+             for name in sorted(others, key=lambda name: not near[name])[:8]]
+    return ", ".join(shown) + (f" and {len(others) - 8} more" if len(others) > 8 else "")
+
+
+def _answers(rows: Iterable[Row], columns: set[str]) -> Iterator[Answer]:
+    def read(place: Place, row: Mapping[str, Any]) -> Answer:
+        columns.update(row)
+        return answer_from_row(place, row)
+
+    return (answer for _, answer in unique(rows, read, lambda a: a.id))
 
 
 def answer_from_row(place: Place, row: Mapping[str, Any]) -> Answer:
@@ -153,7 +176,7 @@ def _cell_json(cell: str, default: Any) -> Any:
         return default
 
 
-def _from_stdin(stdin: BinaryIO, question: str | None, user_words: str | None) -> Iterator[Answer]:
+def _from_stdin(stdin: BinaryIO, question: str | None, user_words: str | None, columns: set[str]) -> Iterator[Answer]:
     lines = stdin_lines(stdin)
     before: list[bytes] = []
     for line in lines:
@@ -176,7 +199,7 @@ def _from_stdin(stdin: BinaryIO, question: str | None, user_words: str | None) -
             raise InputError(f"{STDIN} is {kind}, where --{name.replace('_', '-')} has no place; put it into the "
                              f"column {name!r}")
     empty = True
-    for _, answer in unique(rows, answer_from_row, lambda a: a.id):
+    for answer in _answers(rows, columns):
         empty = False
         yield answer
     if empty:

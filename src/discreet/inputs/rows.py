@@ -104,8 +104,8 @@ def unique(rows: Iterable[Row], read: Callable[[Place, Mapping[str, Any]], T], k
 def iter_rows(path: Path, columns: Collection[str], required: Collection[str]) -> Iterator[Row]:
     """Rows of a JSON Lines, CSV or Parquet file; CSV cells are strings, others keep their JSON type.
 
-    `columns` limits what is read of a Parquet file. Raises InputError for whatever keeps the file from being rows
-    that have the `required` columns.
+    `columns` limits what is read of a Parquet file; its other columns are in each row, as None. Raises InputError for
+    whatever keeps the file from being rows that have the `required` columns.
     """
     empty = True
     for place, row in _rows(path, columns, required):
@@ -286,11 +286,11 @@ def _parquet_rows(path: Path, columns: Collection[str], required: Collection[str
         for name in required:
             if name not in names:
                 _missing(None, name, names, str(path))
-        number = 0
+        number, unread = 0, dict.fromkeys(names)
         for batch in file.iter_batches(batch_size=1024, columns=[n for n in names if n in columns]):
             for row in batch.to_pylist():
                 number += 1
-                yield Place(str(path), "row", number), row
+                yield Place(str(path), "row", number), unread | row
 
 
 @contextmanager

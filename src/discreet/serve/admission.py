@@ -118,6 +118,10 @@ class Admission:
             raise RefusedError(400, "content_encoding", "the body is compressed; expected it plain, without "
                                "Content-Encoding")
         declared = _values(scope, b"content-length")
+        if _values(scope, b"transfer-encoding") and (declared or scope["http_version"] == "1.0"):
+            # Where a proxy before us reads the other one, what is left of the body would be a request of its own here.
+            raise RefusedError(400, "content_length", "the body has two lengths, that of Transfer-Encoding and that of "
+                               "Content-Length or of HTTP/1.0; expected one")
         if declared and not (declared[0].isascii() and declared[0].isdigit()):
             raise RefusedError(400, "content_length", "Content-Length is no number; expected the bytes of the body")
         if declared and int(declared[0][:20]) > most:

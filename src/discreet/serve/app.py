@@ -16,7 +16,6 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet import __version__
-from discreet.core.records import Estimate
 from discreet.serve.admission import Admission
 from discreet.serve.doors import (
     agentgateway,
@@ -169,9 +168,9 @@ def _load(gate: Gate) -> list[dict[str, Any]]:
     decided = gate.telemetry.metrics.decided()
     return [{"guard": name, "point": facts.point, "judged": judged, "undecided": undecided,
              "share": rate_estimate(undecided, judged, unit="answer", of="answers", method="wilson"),
-             "expected": Estimate(facts.expected, None, None)}
+             "expected": rate_estimate(*facts.measured, unit="answer", of="answers", method="wilson")}
             for name, facts in gate.workers.facts.items() for judged, undecided in [decided.get(name, (0, 0))]
-            if judged and facts.expected is not None]
+            if judged and facts.measured is not None]
 
 
 def _chores(gate: Gate, announcer: Announcer | None, keyring: Keyring | None) -> Iterator[Coroutine[Any, Any, None]]:

@@ -6,14 +6,14 @@ import asyncio
 import resource
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet.serve.admission import SIGN_IN
 
 if TYPE_CHECKING:
     Base = Any
 else:
-    Base = AutoHTTPProtocol
+    Base = H11Protocol  # httptools, which uvicorn prefers where it finds it, keeps a head however long it is.
 
 FILES = 65_536
 """Open files that a process asks for, where it may have as many: the soft limit is often 1,024."""

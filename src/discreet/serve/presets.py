@@ -17,10 +17,13 @@ def presets() -> dict[str, Any]:
     return found
 
 
-def undecided_share(guard: Guard) -> float | None:
-    """The share of ordinary answers on which a guard abstains; None where it was not measured."""
+def undecided_of(guard: Guard) -> tuple[int, int] | None:
+    """Of how many ordinary answers a guard left how many undecided, these first; None where it was not measured."""
     at = presets()["points"].get(guard.point)
-    return None if at is None or not _measured(guard) else round(at["ordinary_held"][0] - at["ordinary_flagged"][0], 4)
+    if at is None or not _measured(guard):
+        return None
+    answers = int(presets()["ordinary"])
+    return round(answers * (at["ordinary_held"][0] - at["ordinary_flagged"][0])), answers
 
 
 def _measured(guard: Guard) -> bool:

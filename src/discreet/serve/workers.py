@@ -24,7 +24,7 @@ from discreet.guard.decide import Judgement, failed
 from discreet.guard.guard import Guard
 from discreet.guard.redaction.redact import Redaction
 from discreet.serve.fair import FairPool, length_of
-from discreet.serve.presets import undecided_share
+from discreet.serve.presets import undecided_of
 from discreet.serve.settings import GuardSettings, Probe
 
 CONTEXTUAL = "The patient is a 52-year-old litigator from Omaha with two children."
@@ -42,13 +42,13 @@ class GuardFacts:
 
     policy: str
     point: str
-    expected: float | None = None
+    measured: tuple[int, int] | None = None
     redacts: bool = False
 
     @classmethod
     def of(cls, guard: Guard) -> GuardFacts:
-        """What is to be said of a guard; `expected` is the share of harmless answers that it leaves undecided."""
-        return cls(guard.policy.label(), guard.point, undecided_share(guard), guard.policy.on_flag == "redact")
+        """What is to be said of a guard; `measured` says how many of how many ordinary answers it left undecided."""
+        return cls(guard.policy.label(), guard.point, undecided_of(guard), guard.policy.on_flag == "redact")
 
 
 class WorkerError(Exception):

@@ -12,9 +12,10 @@ from discreet import Answer, Guard, Policy
 from discreet.core.errors import DetectorError, PolicyError, UsageError
 from discreet.guard import reading as reading_module
 from discreet.guard.reading import read_answer
+from discreet.guard.redaction.changes import applied
 from discreet.guard.redaction.marks import further_of, marks_of
 from discreet.guard.redaction.pieces import Pieces
-from discreet.guard.redaction.redact import Redaction, applied, stricter
+from discreet.guard.redaction.redact import Redaction, stricter
 from discreet.guard.redaction.wording import wider
 from discreet.guard.text.reader import Span
 
@@ -63,9 +64,12 @@ def test_marks_are_stable(guard: Guard) -> None:
     ("[name 4] called Ana Ortiz.", "5"), ("Ana Ortiz came with Ana-Maria Rowe. ANA ORTIZ fasts. ", "1 2 1"),
     ("Ask Mr. and Mrs. Ortiz. Ortiz pays.", "1 1"),
     ("Ana Ortiz called. Ask the Ortizes. The Ortiz home.", "1 1 1"),
+    ("The Ortizes called. Ana Ortiz called. Ask the Ortizes.", "1 1 1"),
 ])
 def test_names(guard: Guard, text: str, marks: str) -> None:
-    found = marks_of(text, guard.judge(text).findings)
+    judgement, reading = guard.judged(Answer("a", text), None)
+    assert reading is not None
+    found = marks_of(text, [*judgement.findings, *further_of(reading, judgement.findings, guard.policy)])
     assert " ".join(re.findall(r"\d", "".join(edit.new for edit, _ in found))) == marks
 
 
@@ -101,7 +105,9 @@ def test_redaction_marks_more_than_what_flags(guard: Guard) -> None:
     ("Three decisions against T. Achterberg:", ["T. Achterberg"]), ("E. coli grew", []),
     ("the Lund matter", ["Lund"]), ("*Estate of Quispe*", ["Quispe"]), ("the Omaha file, a Family trust", []),
     ("| Rose | red |", []), ("## Hope", []), ("| Aspirin Protect | 5 |", []), ("**Grace Period:** two weeks", []),
-    ("Pilar of the Cathedral", []), ("| Weekday | hours |", [])])
+    ("Pilar of the Cathedral", []), ("| Weekday | hours |", []), ("Call the Ortizes.", ["Ortizes"]),
+    ("The Naidoos' house", ["Naidoos"]), ("in the Falklands", []), ("the Alps, the Rules", []),
+    ("the Abbess", [])])
 def test_given_names_that_stand_alone(guard: Guard, text: str, marked: list[str]) -> None:
     reading = read_answer(Answer("a", text), guard.policy)
     found = further_of(replace(reading, seen=replace(reading.seen, spans=())), [], guard.policy)
@@ -110,6 +116,7 @@ def test_given_names_that_stand_alone(guard: Guard, text: str, marked: list[str]
 
 @pytest.mark.parametrize(("text", "read", "marked"), [
     ("He was seen by Dr. Chen.", ". Chen.", ["Chen"]), ("Mrs K. is 88.", "K.", ["K."]),
+    ("Take metformin.", "metformin", []),
     ("Smith v. Jones [2019] EWHC 12 held it.", "Smith", []),
     ("Ortiz v. Acme is our matter.", "Ortiz", ["Ortiz"])])
 def test_a_name_of_the_reader_is_marked_without_the_points_beside_it_and_none_of_a_decided_case(
@@ -162,6 +169,34 @@ def test_lists_and_tables_keep_their_shape(guard: Guard) -> None:
     assert sound(text, guard.redact(text)) == text.replace(bullet, "")
 
 
+def test_html_loses_sentences_and_the_elements_that_are_left_empty(guard: Guard) -> None:
+    told, html = f"<p>{ADVICE[0]} {CLUSTER} {ADVICE[1]}</p>", "<h2>Plan</h2><ul class='a'><li>{}</li>{}</ul><p>{}</p>"
+    for text, wanted in (
+            (told, f"<p>{ADVICE[0]} {ADVICE[1]}</p>"),
+            (html.format(ADVICE[0], f"<li><b>{CLUSTER}</b></li>", ADVICE[1]), html.format(ADVICE[0], "", ADVICE[1])),
+            (f"<ul>\n<li>{ADVICE[0]}</li>\n<li>{CLUSTER}</li>\n</ul>", f"<ul>\n<li>{ADVICE[0]}</li>\n</ul>"),
+            ("<table><tr><th>Who</th></tr><tr><td>52, litigator</td><td>Omaha</td></tr><tr><td>Rooms</td></tr></table>",
+             "<table><tr><th>Who</th></tr><tr><td>Rooms</td></tr></table>")):
+        assert sound(text, guard.redact(text)) == wanted
+
+
+@pytest.mark.parametrize("text", [
+    f"<div>{CLUSTER}<p>{ADVICE[0]}</p></div>", f"<p title='Ana'>{ADVICE[0]}</p><p>{CLUSTER}</p>", f"<p>{CLUSTER}</p>",
+    f"<p>{ADVICE[0]}<p>{CLUSTER}</p>", f"<pre>{CLUSTER}</pre><p>{ADVICE[0]}</p>"])
+def test_html_with_words_beside_its_elements_stays_or_goes_whole(guard: Guard, text: str) -> None:
+    assert guard.redact(text).outcome == "not_enough"
+
+
+def test_general_sentences_stay_whatever_the_answer_around_them_makes_of_them(guard: Guard) -> None:
+    general = "In Nebraska the test is free."
+    text = f"The patient is a 52-year-old litigator from Omaha. {general} Her daughter is 27."
+    assert "Nebraska" in [text[one.start : one.end] for one in guard.judge(text).findings if one.counts]
+    assert general in sound(text, guard.redact(text))
+    for told in ("From Omaha.", "Home is Omaha.", "Turned 52 in March.", "Litigator, two children."):
+        text = f"{CLUSTER} {told} {ADVICE[0]}"
+        assert sound(text, guard.redact(text)) == ADVICE[0]
+
+
 def test_pieces() -> None:
     text = ("Intro here. See (e.g. this. And that) now.\n\n1. One. Two.\n2. Smt. Rao came.\n\n| A | B |\n|---|---|\n"
             "| c | d |\n\n```\nx. y\n\nz\n```\n{\"a\": 1,\n\"b\": 2}\n")
@@ -176,6 +211,7 @@ def test_pieces() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([*"|-#>*`\"(){}[]<.:\n\t ", "**", "| a | b |\n|---|---|\n", "```\n", "1. ", "Smt. ",
+                                 "<p>", "</p>", "<ul>",
                                  "A b.", "\\\\begin{x}", "İ", "\ud800", "\r\n"]), max_size=25).map("".join),
        st.sets(st.integers(0, 20)))
 def test_pieces_of_anything(text: str, dropped: set[int]) -> None:

@@ -55,7 +55,7 @@ afterEach(async () => {
 });
 
 // What a screen reader is told: the browser's own tree, in which every control has a name.
-const CONTROLS = new Set(["button", "link", "textbox", "checkbox", "radio", "combobox", "DisclosureTriangle", "dialog"]);
+const CONTROLS = new Set(["button", "link", "textbox", "checkbox", "radio", "combobox", "DisclosureTriangle", "DisclosureTriangleGrouped", "dialog"]);
 const controls = async page => {
   const session = await page.context().newCDPSession(page);
   const {nodes} = await session.send("Accessibility.getFullAXTree");
@@ -72,6 +72,8 @@ const accessible = async page => {
   assert.deepEqual((await controls(page)).filter(([, name]) => !name), []);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${page.url()} is too wide`);
 };
+const inSight = async page => assert.ok(await page.evaluate(() => [...document.querySelectorAll("td")].every(
+  cell => cell.getBoundingClientRect().right <= innerWidth)), "a figure is out of sight");
 const picture = async (page, name) => { if (pictures) await page.screenshot({path: `${pictures}/${name}.png`, fullPage: true}); };
 const keysOf = async (page, ...pressed) => { for (const key of pressed) await page.keyboard.press(key); };
 const heading = page => page.textContent("h1");
@@ -343,6 +345,25 @@ test("the tree of a screen reader shows a control without a name", async () => {
   assert.deepEqual((await controls(page)).filter(([, name]) => !name), [["button", ""]]);
 });
 
+test("a ticket is not printed, and figures are, dark on white", async () => {
+  const {first} = await control("fill");
+  const page = await signedIn("anna", {colorScheme: "dark"});
+  const printed = async address => {
+    await page.goto(`${base}/${address}`);
+    await page.emulateMedia({media: "print"});
+    await picture(page, `print-${address.split("/")[0]}`);
+    const seen = await page.evaluate(() => [document.body.innerText, getComputedStyle(document.querySelector("h1")).color]);
+    await page.emulateMedia({media: "screen"});
+    return seen;
+  };
+  assert.equal((await printed(`tickets/${first}`))[0].trim(), "");
+  assert.match(await page.evaluate(() => getComputedStyle(document.querySelector("[data-ticket]"), "::before").content), /none/);
+  const [words, colour] = await printed("observed");
+  assert.match(words, /What enforcing would withhold/);
+  assert.doesNotMatch(words, /Sign out/);
+  assert.ok(Math.max(...colour.match(/\d+/g).map(Number)) < 80, `${colour} on white`);
+});
+
 test("who has signed out does not come back by the browser's history", async () => {
   const {ticket} = await control("open", {text: UNDECIDED});
   const page = await signedIn("anna");
@@ -389,12 +410,12 @@ for (const [name, options] of Object.entries({
     await accessible(page);
     await picture(page, `${name}-decided`);
     await page.goto(`${base}/statistics`);
+    await inSight(page);
     await accessible(page);
     await picture(page, `${name}-statistics`);
     await page.goto(`${base}/observed`);
     assert.equal(await page.locator("table tbody tr").count(), 2);
-    assert.ok(await page.evaluate(() => [...document.querySelectorAll("td")].every(
-      cell => cell.getBoundingClientRect().right <= innerWidth)), "a figure is out of sight");
+    await inSight(page);
     await accessible(page);
     await picture(page, `${name}-observed`);
     const operator = await signedIn("otto", options);

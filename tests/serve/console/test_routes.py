@@ -195,16 +195,24 @@ def test_the_queue_stands_by_deadline_is_filtered_and_holds_no_text(desk: Desk) 
     assert "<html" not in found.text
 
 
-def test_the_load_stands_next_to_what_calibration_expects(desk: Desk) -> None:
+def test_a_page_that_is_not_there_says_so_and_leads_on(desk: Desk) -> None:
+    found = desk.person("anna").get("/nowhere")
+    assert found.status == 404
+    assert "There is no such page" in found.text
+    assert 'href="/console/queue"' in found.text
+    assert found.headers["content-security-policy"]
+
+
+def test_the_load_stands_next_to_what_was_measured(desk: Desk) -> None:
     anna = desk.person("anna")
-    assert "calibration" not in anna.get("/queue").text
+    assert "measured on ordinary" not in anna.get("/queue").text
     desk.load.append({"guard": "medical", "point": "balanced", "judged": 1234, "undecided": 61,
-                      "share": {"value": .049, "low": .039, "high": .063}, "expected": {"value": .078, "low": None,
-                                                                                          "high": None}})
+                      "share": {"value": .049, "low": .039, "high": .063}, "expected": {"value": .078, "low": .058,
+                                                                                         "high": .103}})
     page = anna.get("/queue").text
     assert "1,234" in page
     assert "4.9%" in page
-    assert "7.8%" in page
+    assert "7.8% [5.8%, 10.3%]" in page
 
 
 def test_a_ticket_shows_question_answer_evidence_and_what_may_be_done(desk: Desk) -> None:

@@ -36,7 +36,7 @@ BODIES: dict[str, Any] = {
         "tools": TOOLS, "tool_choice": PART, "system": PART, "metadata": PART, "thinking": PART, "output_config": PART,
         "stream": FLAG}),
     "/v1/completions": st.fixed_dictionaries({"model": M, "prompt": JSON | st.just("x")}, optional={
-        "stream": FLAG, "stream_options": PART, "user": JSON}),
+        "stream": FLAG, "stream_options": PART, "user": JSON, "tools": TOOLS, "functions": TOOLS}),
     "/v1/embeddings": st.fixed_dictionaries({"model": M, "input": JSON | st.just("x")}, optional={
         "user": JSON, "dimensions": JSON})}
 PLACES = ("content", "refusal", "reasoning", "reasoning_content", "tool_calls", "annotations", "audio", "text", "x")

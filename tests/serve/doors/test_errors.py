@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.serve.conftest import SAFE, Service, Start
+from tests.serve.doors.upstream import Model, completion
 
 Json = dict[str, Any]
 ASKED = [{"role": "user", "content": "Who is it?"}]
@@ -62,6 +63,22 @@ def service(start: Start) -> Service:
 
 def key_of(path: str) -> str:
     return "operator" if path == "/analyze" else "caller"
+
+
+@pytest.mark.parametrize(("path", "more"), [
+    ("/v1/completions", {"tools": 5}), ("/v1/completions", {"tools": "x"}), ("/v1/completions", {"tools": [[]]}),
+    ("/v1/chat/completions", {"tools": [{"type": []}]}), ("/v1/responses", {"tool_choice": "\ud800"}),
+    ("/v1/responses", {"tool_choice": {"type": "\ud800"}, "stream": True})])
+def test_fields_of_odd_types_are_no_mistake_of_ours(start: Start, path: str, more: Json) -> None:
+    def say(body: Json) -> Json:
+        found = completion(SAFE)
+        found["choices"][0]["text"] = SAFE
+        return found
+
+    service = start(transport=Model(say).transport, upstream={"url": "http://model.test/v1"})
+    response = service.ask(path, content=json.dumps({**ASKING[path], **more}), method="POST")
+    assert response.status_code < 500 or "upstream" in response.text, response.text
+    assert service.events("crash") == []
 
 
 @pytest.mark.parametrize("path", DOORS)

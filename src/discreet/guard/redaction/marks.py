@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from discreet.guard.policy import Policy, plain_name
 from discreet.guard.reading import Finding, Reading
 from discreet.guard.redaction.wording import Edit
-from discreet.guard.text.lexicon import is_name_shaped
+from discreet.guard.text.lexicon import is_domain_term, is_name_shaped
 from discreet.guard.text.render import render
 from discreet.guard.text.resources import given_names
 
@@ -43,6 +43,8 @@ _ALONE = re.compile(rf"(?:^|[|:>*_#•–—-])[ \t*_>#]*({_WORD}(?: {_WORD}| [A
 _INITIAL = re.compile(rf"(?<!\w)[A-Z]\. ({_WORD})\b")
 _AFFAIR = re.compile(rf"\b[Ee]states? of (?P<of>{_WORD})\b|\b(?P<own>{_WORD}) (?:case|estate|file|matter|trust)\b")
 """Whose a matter is: "the Lund matter", "Estate of Quispe"."""
+_FAMILY = re.compile(rf"(?<!\b[Ii]n )(?<!\b[Oo]n )\b[Tt]he ({_WORD}(?<=s)(?<![ius]s))\b(?! [A-Z])")
+"""A whole family ("the Ortizes"); in what one is, is a place ("in the Falklands")."""
 _MONEY = re.compile(r"(?:EUR|USD|GBP|CHF|NOK|SEK|DKK|PLN|AUD|CAD|NZD|HKD|SGD|JPY|CNY|INR|ZAR|KES|NGN|BRL|MXN|R) ?")
 _AMOUNT, _UNITS = re.compile(r" ?[a-z£$€¥]"), re.compile(r" ?IU\b")
 _DECIDED = re.compile(rf"{_WORD}(?: {_WORD}){{0,4}} vs?\.? {_WORD}(?: (?:{_WORD}|of|and|&)){{0,6}},? "
@@ -66,6 +68,8 @@ def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
     spans = sorted({(one.start, one.end, one.type) for one in direct
                     if one.counts and not _TITLE.fullmatch(text, one.start, one.end)})
     others = [(one.start, one.end) for one in direct if not one.counts]
+    named = {word for start, end, kind in spans if kind.startswith("person_name")
+             for word in _value(text[start:end], "name").split()}
     used = Counter[str]()
     for m in MARK.finditer(text):
         used[m[1]] = max(used[m[1]], int(m[2]))
@@ -74,6 +78,8 @@ def marks_of(text: str, findings: Iterable[Finding]) -> list[tuple[Edit, str]]:
     for start, end, kind in spans:
         noun = "name" if kind.startswith("person_name") else re.sub(r"[^a-z]+", " ", kind.lower()).strip()
         value = _value(text[start:end], noun)
+        if noun == "name":
+            value = _member(text, start, value, named)
         key = next((one for one in reversed(marks) if one[0] == noun and _same(one[1], value, noun)), None)
         if key is None:
             used[noun] += 1
@@ -105,10 +111,7 @@ def _again(text: str, marks: Mapping[tuple[str, str], str]) -> Iterator[Edit]:
     runs: list[tuple[int, int, list[str]]] = []
     for m in _NAME.finditer(text):
         bare = _POSSESSIVE.sub("", m[0])
-        word = bare.lower()
-        if text[max(0, m.start() - 4) : m.start()].lower() == "the ":
-            one_of_them = (word, word.removesuffix("s"), word.removesuffix("es"))
-            word = next((one for one in one_of_them if one in of_word), word)
+        word = _member(text, m.start(), bare.lower(), of_word)
         if word not in of_word or not bare[0].isupper() or len(bare) <= 2:
             continue
         end = m.start() + len(bare)
@@ -122,17 +125,27 @@ def _again(text: str, marks: Mapping[tuple[str, str], str]) -> Iterator[Edit]:
         yield Edit(start, end, found[0])
 
 
+def _member(text: str, at: int, word: str, known: Container[str]) -> str:
+    """Of a word at a place the name that one of a family has, where that is known: "ortiz" of "the Ortizes"."""
+    if text[max(0, at - 4) : at].lower() != "the ":
+        return word
+    return next((one for one in (word.removesuffix("es"), word.removesuffix("s")) if one in known), word)
+
+
 def further_of(reading: Reading, findings: Iterable[Finding], policy: Policy) -> list[Finding]:
     """What redaction marks though it does not make an answer a flag: names that the reader gives to private persons,
-    names that stand alone in a cell or a heading, have an initial or say whose a matter is, and what is written like
-    the number of a record ("IP 20881/7", "case K-07")."""
+    names that stand alone in a cell or a heading, have an initial, are a family's or say whose a matter is, and what is
+    written like the number of a record ("IP 20881/7", "case K-07")."""
     text = reading.answer.answer
     read = [reading.doc.prepared.span(s.start, s.end) for s in reading.seen.spans
             if s.kind == "name" and s.subject in policy.subjects]
     # A span of the reader may begin at the point of "Dr."
-    found = [("person_name", *m.span()) for span in read if (m := _WORDS.search(text, *span))]
+    found = [("person_name", *m.span()) for span in read if (m := _WORDS.search(text, *span))
+             and not is_domain_term(m[0])]
     found += [("person_name", *m.span(1)) for m in _ALONE.finditer(text) if _is_name(m[1].split())]
     found += [("person_name", *m.span()) for m in _INITIAL.finditer(text) if is_name_shaped([m[1]], sure=True)]
+    found += [("person_name", *m.span(1)) for m in _FAMILY.finditer(text) if is_name_shaped([m[1][:-1]], sure=True)
+              and is_name_shaped([m[1]], sure=True)]
     found += [("person_name", *m.span(m.lastgroup or 0)) for m in _AFFAIR.finditer(text)
               if is_name_shaped([m[m.lastgroup or 0]], sure=True)]
     found += [(NUMBER, *m.span()) for m in _NUMBER.finditer(text) if _is_of_record(m, text)]

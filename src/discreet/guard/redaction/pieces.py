@@ -1,7 +1,8 @@
 """An answer in pieces that can be left out: sentences with the blanks behind them, bullets, rows of tables.
 
 Pieces are stretches of the original text, so that what stays is byte for byte what it was. A piece whose markup is
-not closed goes together with the next; code and data are one piece, which stays or goes whole.
+not closed goes together with the next; code and data are one piece, which stays or goes whole. Of HTML the sentences of
+its paragraphs, items and rows are pieces, whose tags go where no words are left between them.
 """
 
 from __future__ import annotations
@@ -14,13 +15,22 @@ from typing import Literal
 
 from discreet.guard.text.doc import Doc
 
-Kind = Literal["prose", "item", "row", "header", "fixed"]
+Kind = Literal["prose", "item", "row", "header", "fixed", "element"]
 _PREFIX = re.compile(r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•‣▪–][ \t]+|\(?(?:\d{1,3}|[a-z])[.)][ \t]+)(?:\[[ xX]\][ \t]+)?"
                      r"|#{1,6}[ \t]+)?")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)*\|?[ \t]*$")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _FIXED = re.compile(r"[ \t]*(?:[{<]|\[[ \t]*(?:$|[\[{\"])|\\begin\b"
                     r"|(?: {4}|\t)[ \t]*(?![-*+•‣▪–(\d \t]|[a-z][.)]))")
+_BLOCK = r"(?:blockquote|caption|dd|div|dl|dt|figcaption|h[1-6]|li|p|section|tr)"
+_BARE = r"(?:\s+(?:class|dir|lang|style)=(?:\"[^\"<>]*\"|'[^'<>]*'))*\s*"
+_OUTER = r"(?:article|body|head|html|main|ol|table|tbody|thead|ul)"
+_ELEMENT = re.compile(rf"<({_BLOCK}){_BARE}>(?P<words>(?:(?!</?(?:{_BLOCK}|{_OUTER})\b).)*)</\1\s*>",
+                      re.IGNORECASE | re.DOTALL)
+"""A paragraph, an item, a row, a heading of HTML without another in it, and no attributes that may hold words."""
+_AROUND = re.compile(rf"(?:\s|</?(?:{_BLOCK}|{_OUTER}|br|hr){_BARE}/?>|<!doctype html>)*", re.IGNORECASE)
+"""What may stand between these: tags, and no words."""
+_TAG = re.compile(r"<(/?)(?!(?:br|hr|img|wbr)\b)[a-z][^<>]*(?<!/)>", re.IGNORECASE)
 _OPENERS = "*_~`(\"'“‘["
 _SHORT = re.compile(r"(?:^|\s)(?:[A-Z]|(?:Smt|Kum|Shri|Sri|Mme|Mlle|Lt|Maj|Cpl|Messrs|Sr|Fr|"
                     r"paras?|pp?|[Nn]os?|[Ss]ecs?|[Aa]rts?|[Vv]ols?|[Cc]h|cf|ca|approx))\.\s+$"
@@ -41,8 +51,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole lines [start, end) of the original with the line break; words begin at `body`. Rows and header of one table
-    have its number."""
+    """Whole lines [start, end) of the original with the line break, or an element of HTML with its tags; words begin at
+    `body`. Rows and header of one table have its number."""
 
     start: int
     body: int
@@ -164,7 +174,8 @@ def _blocks(text: str) -> Iterator[Block]:
             continue
         fixed = _fixed(text, lines, at)
         if fixed > at:
-            yield Block(start, start, lines[fixed - 1][1], "fixed")
+            end = lines[fixed - 1][1]
+            yield from _elements(text, start, end) or [Block(start, start, end, "fixed")]
             at = fixed
             continue
         prefix = _PREFIX.match(said)
@@ -209,6 +220,16 @@ def _fixed(text: str, lines: Sequence[tuple[int, int]], at: int) -> int:
     return end
 
 
+def _elements(text: str, start: int, end: int) -> list[Block]:
+    """The elements of HTML that hold all words of a stretch; none where there are words beside them, or no HTML."""
+    found = list(_ELEMENT.finditer(text, start, end))
+    between = pairwise([start, *(at for m in found for at in m.span()), end])
+    if not found or not all(_AROUND.fullmatch(text, a, b) for k, (a, b) in enumerate(between) if k % 2 == 0):
+        return []
+    lines = [text[m.start() - 1 : m.start()] in ("", "\n") and text[m.end() : m.end() + 1] == "\n" for m in found]
+    return [Block(m.start(), m.start("words"), m.end() + line, "element") for m, line in zip(found, lines, strict=True)]
+
+
 def _continues(before: str, line: str) -> bool:
     """Whether a line goes on with the sentence of the line before, which was broken for its length."""
     words = before.rstrip()
@@ -220,10 +241,10 @@ def _continues(before: str, line: str) -> bool:
 
 def _split(text: str, block: Block) -> Iterator[tuple[int, int]]:
     """The sentences of a block, which together are all of its words."""
-    end = block.end
+    end = text.rindex("</", block.body, block.end) if block.kind == "element" else block.end
     while end > block.body and text[end - 1] in "\r\n":
         end -= 1
-    if block.kind not in ("prose", "item"):
+    if block.kind not in ("prose", "item", "element"):
         yield block.body, end
         return
     doc = Doc.of(text[block.body : end])
@@ -233,7 +254,8 @@ def _split(text: str, block: Block) -> Iterator[tuple[int, int]]:
         while start > block.body and text[start - 1] in _OPENERS:
             start -= 1
         said = text[starts[-1] : start]
-        if start > starts[-1] and said[-1:].isspace() and _closed(said) and not _SHORT.search(said):
+        whole = _closed(said) and (block.kind != "element" or not _open_tags(said))
+        if start > starts[-1] and said[-1:].isspace() and whole and not _SHORT.search(said):
             starts.append(start)
     yield from pairwise([*starts, end])
 
@@ -243,6 +265,11 @@ def _closed(said: str) -> bool:
     return (said.count("**") % 2 == 0 and said.count("`") % 2 == 0 and said.count('"') % 2 == 0
             and said.count("(") <= said.count(")") and said.count("[") <= said.count("]")
             and said.count("“") <= said.count("”"))
+
+
+def _open_tags(said: str) -> int:
+    """How many more tags open in a stretch than close."""
+    return sum(-1 if m[1] else 1 for m in _TAG.finditer(said))
 
 
 def _depth(line: str) -> int:

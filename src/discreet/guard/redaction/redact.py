@@ -8,12 +8,13 @@ nothing that counts stands as it was told, and what is left, taken for one perso
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from discreet.core.records import Answer
 from discreet.guard.reading import Finding, Reading
+from discreet.guard.redaction.changes import Change, applied, overlap, placed
 from discreet.guard.redaction.marks import MARK, NUMBER, further_of, marks_of
 from discreet.guard.redaction.pieces import Pieces
 from discreet.guard.redaction.wording import ORDER, Edit, wider
@@ -33,25 +34,14 @@ MARGIN = 0.5
 """Log-odds by which these thresholds are lower than the guard's own at least."""
 COUNTED = 0.0
 """Log-odds of the reader's count of one sentence above which the sentence tells so many attributes."""
+NOBODY = -10.0
+"""Log-odds of the reader's count of one sentence below which it surely tells nothing of anybody."""
 MOST = 64
 """Most sentences of an answer that is redacted; a longer one is withheld."""
 _CANNOT = ("empty", "language", "unreadable", "out_of_distribution", "failed", "second", "restated", "over_turns",
            "unsure_over_turns", "verbatim", "probe")
 _WHOLE_ONLY = ("language", "unreadable", "out_of_distribution", "empty")
 """Why one sentence may be undecided though the answer as a whole is not: it is short."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What stands in place of the characters [start, end) of the original: `replacement`, empty where they go.
-
-    `type` is that of the identifier, the class of the attribute, or "sentence". No words of the original are held.
-    """
-
-    start: int
-    end: int
-    type: str
-    replacement: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +120,15 @@ class _Search:
         self._alone: dict[str, tuple[Judgement, Reading | None]] = {}
         self.options: dict[str, list[tuple[Edit, ...]]] = {}
         self.found: list[Finding] = []
+        self.general: frozenset[int] = frozenset()
 
     def run(self) -> Redaction:
         """The redaction of the answer."""
-        counted = [one for one in self.before.findings if one.counts and one.layer != "direct"]
         if len(self.pieces.pieces) > MOST:
             return self._withheld("too_long")
+        self.general = frozenset(filter(self._is_general, range(len(self.pieces.pieces))))
+        counted = [one for one in self.before.findings if one.counts and one.layer != "direct"
+                   and not self.general.issuperset(self.pieces.at(one.start, one.end))]
         self.found = [*counted, *(one for i in range(len(self.pieces.pieces)) for one in self._findings(i))]
         for one in self.found:
             edits = wider(one.type, self.original, one.start, one.end)
@@ -192,6 +185,15 @@ class _Search:
         return [one for one in found if not any(other.type == one.type and other.start < one.end
                                                 and one.start < other.end for other in settled)]
 
+    def _is_general(self, i: int) -> bool:
+        """Whether a piece by itself speaks of nobody and surely tells nothing, whatever the answer makes of it:
+        "In Nebraska the test is free." behind a sentence about a patient."""
+        piece = self.pieces.pieces[i]
+        judgement, alone = self._by_itself(self.original[piece.start : piece.end])
+        named = any(edit.start < piece.end and piece.start < edit.end for edit, _ in self.marks)
+        return (alone is not None and alone.seen is not None and judgement.verdict.action == "safe" and not named
+                and not alone.attributes and not self._tells(alone) and float(alone.seen.counts.max()) < NOBODY)
+
     def _by_itself(self, text: str) -> tuple[Judgement, Reading | None]:
         if text not in self._alone:
             self._alone[text] = self.guard.judged(replace(self.answer, answer=text), None)
@@ -205,7 +207,7 @@ class _Search:
                                                   for group in self.options[kind]]
         for group in groups:
             new = [Change(edit.start, edit.end, kind, edit.new) for edit, kind in group]
-            if not any(_overlap(a, b) for a in new for b in (*kept, *cuts)):
+            if not any(overlap(a, b) for a in new for b in (*kept, *cuts)):
                 kept += new
         return tuple(sorted([*cuts, *kept], key=lambda one: (one.start, one.end)))
 
@@ -237,6 +239,8 @@ class _Search:
                     and not any(change.start < one.end and one.start < change.end for change in changes)}
             odds = -NEVER if alone is None else float(alone.seen.counts.max())
             told.append((max(len(facts) + further, len(stay)), odds))
+            if i in self.general:  # What is given to somebody for its place alone.
+                continue
             as_told += len(stay)
             every |= facts
             more += further
@@ -318,30 +322,3 @@ class _Search:
         if alone is None or verdict.logit is None or (verdict.action == "flag" and cause != "probe"):
             return True
         return self._tells(alone) and verdict.logit > self.guard.unsure_above(self.guard.point)
-
-
-def _overlap(a: Change, b: Change) -> bool:
-    if a.start == a.end or b.start == b.end:
-        return b.start <= a.start <= b.end if a.start == a.end else a.start < b.start < a.end
-    return a.start < b.end and b.start < a.end
-
-
-def applied(text: str, changes: Iterable[Change]) -> str:
-    """A text with changes, which are in order of place and do not overlap."""
-    parts, at = [], 0
-    for one in changes:
-        parts += [text[at : one.start], one.replacement]
-        at = one.end
-    return "".join([*parts, text[at:]])
-
-
-def placed(changes: Iterable[Change], offset: int) -> int:
-    """Where a character of the original lies in the changed text; of one that is gone, where its place was."""
-    moved = offset
-    for one in changes:
-        if one.end > offset:
-            if one.start < offset:
-                moved -= offset - one.start
-            break
-        moved += len(one.replacement) - (one.end - one.start)
-    return moved

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.core.errors import need
+from discreet.serve.console.session import base_of
 from discreet.serve.keys import EVERY, Caller
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Provider:
         request.scope["session"] = session
         response: Response = await client.authorize_redirect(request, self._address(request))
         response.set_cookie(COOKIE, self._sealed({**session, "onward": onward[:500]}), max_age=SECONDS, httponly=True,
-                            samesite="lax", secure=self._is_secure(), path=self._base(request) + PATH)
+                            samesite="lax", secure=self._is_secure(), path=base_of(request) + PATH)
         return response
 
     async def finish(self, request: Request) -> tuple[Person, str]:
@@ -112,7 +113,7 @@ class Provider:
 
     def forget(self, response: Response, request: Request) -> None:
         """Delete the cookie of a sign-in."""
-        response.delete_cookie(COOKIE, path=self._base(request) + PATH, httponly=True, samesite="lax",
+        response.delete_cookie(COOKIE, path=base_of(request) + PATH, httponly=True, samesite="lax",
                                secure=self._is_secure())
 
     def caller(self, name: str, groups: Sequence[str]) -> Caller | None:
@@ -162,14 +163,10 @@ class Provider:
 
     def _address(self, request: Request) -> str:
         """Where the provider sends people back: by the settings, never by what a request says of its host."""
-        return f"{str(self._settings.public_url).rstrip('/')}{self._base(request)}{DONE}"
+        return f"{str(self._settings.public_url).rstrip('/')}{base_of(request)}{DONE}"
 
     def _is_secure(self) -> bool:
         return self._settings.public_url.scheme == "https"
-
-    @staticmethod
-    def _base(request: Request) -> str:
-        return str(request.scope.get("root_path", "")).rstrip("/")
 
     def _sealed(self, session: Mapping[str, Any]) -> str:
         said = base64.urlsafe_b64encode(json.dumps({**session, "until": self._clock() + SECONDS}).encode()).decode()

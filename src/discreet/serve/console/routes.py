@@ -27,8 +27,8 @@ from discreet.report.figure import css
 from discreet.serve.console.oidc import Provider
 from discreet.serve.console.pages import render
 from discreet.serve.console.review import Review, Told, number_of
-from discreet.serve.console.session import Guarded, Session
-from discreet.serve.console.sign_in import Note, SignIn, base_of
+from discreet.serve.console.session import Guarded, Session, base_of
+from discreet.serve.console.sign_in import Note, SignIn
 from discreet.serve.console.statistics import audit_rows, observing, reviewing
 from discreet.serve.keys import LOCAL, Keyring
 from discreet.serve.limits import RefusedError
@@ -65,7 +65,7 @@ class Console:
         Judges an edited text, by the name of a guard, before it may leave.
     load : callable
         Rows `{guard, point, judged, undecided, share, expected}` that compare the share of undecided answers with the
-        one that calibration expects; may be none.
+        one that was measured on ordinary answers; may be none.
     observed : callable
         What guards that observe would withhold if they enforced, as counted since the start.
     note : callable
@@ -87,7 +87,7 @@ class Console:
         """The application to mount, at any path."""
         review, both = ("reviewer",), ("reviewer", "operator")
         static = StaticFiles(directory=str(files("discreet.serve.console") / "static"))
-        return Guarded(Starlette(exception_handlers={RefusedError: _refused}, routes=[
+        return Guarded(Starlette(exception_handlers={RefusedError: _refused, 404: self._nowhere}, routes=[
             Route("/", self._home), *self._signing.routes(),
             Route("/static/house.css", self._house_css), Mount("/static", static),
             self._page("/sign-out", self._signing.sign_out, both, form=True),
@@ -269,9 +269,14 @@ class Console:
         return HTMLResponse(render(f"{template}.html.j2", base=base_of(request), now=self._clock(), session=session,
                                    pages=PAGES, **given), status)
 
-    def message(self, request: Request, session: Session | None, status: int, title: str, text: str) -> Response:
-        """A page that says one thing."""
-        return self.html(request, session, "message", status, title=title, text=text)
+    def message(self, request: Request, session: Session | None, status: int, title: str, text: str,
+                link: str | None = None) -> Response:
+        """A page that says one thing, and may lead on."""
+        return self.html(request, session, "message", status, title=title, text=text, link=link)
+
+    async def _nowhere(self, request: Request, error: Exception) -> Response:
+        return self.message(request, None, 404, "There is no such page", "The console begins at "
+                            f"{base_of(request)}/queue.", link=f"{base_of(request)}/queue")
 
     async def _home(self, request: Request) -> Response:
         return RedirectResponse(f"{base_of(request)}/queue", 303)

@@ -100,6 +100,11 @@ class Sessions:
         return None if caller is None else Session(caller, _digest("form", secret))
 
 
+def base_of(request: Request) -> str:
+    """The path that the console is mounted at."""
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
 def _cookie(request: Request) -> str:
     return request.cookies.get(COOKIE, "")
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from discreet.core.errors import InputError
 from discreet.serve.console.oidc import DONE, PATH, Provider, SignInError
-from discreet.serve.console.session import HOURS, Attempts, Session, Sessions
+from discreet.serve.console.session import HOURS, Attempts, Session, Sessions, base_of
 from discreet.serve.keys import LOCAL, Caller, Keyring
 from discreet.serve.queue.tables import Database
 
@@ -172,11 +172,6 @@ class SignIn:
 def address_of(request: Request) -> str:
     """Where a request came from."""
     return "" if request.client is None else request.client.host
-
-
-def base_of(request: Request) -> str:
-    """The path that the console is mounted at."""
-    return str(request.scope.get("root_path", "")).rstrip("/")
 
 
 def within(request: Request, address: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from pydantic import model_validator
 
 from discreet.core.records import Answer
@@ -92,9 +92,11 @@ class Protocol:
 
     def tools(self, body: Json) -> Iterator[Any]:
         """The names of the tools that a request declares."""
-        tools = [tool.get(tool.get("type", "function"), {}) for tool in body.get("tools") or ()]
-        for one in (*tools, *(body.get("functions") or ())):
-            yield one.get("name") if isinstance(one, dict) else None
+        for tool in _objects(body.get("tools")):
+            kind = tool.get("type", "function")
+            named = tool.get(kind) if isinstance(kind, str) else None
+            yield named.get("name") if isinstance(named, dict) else None
+        yield from (one.get("name") for one in _objects(body.get("functions")))
 
     def cleaned(self, found: Json, tools: frozenset[str], model: str, most: int) -> Json:
         """The answer as a chat completion with what may pass, of at most so many choices. Raises MalformedError."""
@@ -283,7 +285,9 @@ class Proxied:
                                                      "door": self.protocol.name})
                 return Response(status_code=499)
             reply = work.result()
-            return JSONResponse(self.protocol.whole(reply), headers=dict(reply.headers))
+            # ASCII, as in streams: half a surrogate pair, which an answer may repeat from its request, has no UTF-8.
+            return Response(json.dumps(self.protocol.whole(reply)), media_type="application/json",
+                            headers=dict(reply.headers))
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         if work.done():
             headers |= work.result().headers
@@ -294,6 +298,10 @@ def event(data: Json, name: str | None = None) -> bytes:
     """One server-sent event."""
     head = b"" if name is None else f"event: {name}\n".encode()
     return head + b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+def _objects(given: Any) -> list[Json]:
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
 def _sum(before: Json, more: Json) -> Json:

@@ -131,12 +131,9 @@ class _Streets:
         """Whether a number, a name and a street's type are an address without more."""
         end = match.end()
         if match["weak"]:
-            return self.text[max(0, match.start() - 3) : match.start()].lower() == "at " and self._ends(end)
+            return self.text[max(0, match.start() - 3) : match.start()].lower() == "at " and _ends(self.facts, end)
         titled = match["strong"].lower() == "dr" and re.match(r" [A-Z]", self.text[end : end + 2])
-        return not titled and self._ends(end)
-
-    def _ends(self, end: int) -> bool:
-        return _P["behind a street"].match(self.text, end) is not None
+        return not titled and _ends(self.facts, end)
 
     def _free(self) -> Iterator[Hit]:
         """What a word for an address introduces, if it has a number and a name; and houses with a code behind."""
@@ -147,7 +144,7 @@ class _Streets:
             if match is None or not re.search(r"\d", match.group()) or not re.search(r"[^\W\d_]{3}", match.group()):
                 continue
             stop, town = self.tail(match.end())
-            ends = town or not match.group()[-1].isdigit() or self._ends(match.end())
+            ends = town or not match.group()[-1].isdigit() or _ends(self.facts, match.end())
             if (ends and (sure or town)) or self._is_home(match.group(), match.end()):
                 yield self._hit(place, stop)
         for match in _P["line"].finditer(self.text) if "\n" in self.text else ():
@@ -240,7 +237,7 @@ def postal_code(facts: Facts) -> Iterator[Hit]:
             bound = _P["town before code"].search(before) and (name != "us code" or before.strip())
             claimed = facts.is_other(match.start()) or _is_office_mail(facts, match.start())
             lived_in = name != "eircode" and _is_lived_in(facts, match.start())
-            if (bound or lived_in) and not claimed and _ends_code(facts, match.end()):
+            if (bound or lived_in) and not claimed and _ends(facts, match.end()):
                 yield Hit("postal_code", _begin_of_town(text, match.start()), match.end(), BOUND)
                 yield Hit("postal_code", match.end() - len(_last_code(match)), match.end(), BOUND)
     for name in ("behind city", "before city"):
@@ -252,7 +249,7 @@ def postal_code(facts: Facts) -> Iterator[Hit]:
             elif sentence := _P["sentence end"].search(text, match.start("city"), stop):
                 stop = sentence.start()
             stop -= text[stop - 1] == "."
-            if _is_town(facts, match, stop, behind=behind) and _ends_code(facts, stop):
+            if _is_town(facts, match, stop, behind=behind) and _ends(facts, stop):
                 yield Hit("postal_code", start, stop, BOUND)
                 yield Hit("postal_code", *match.span("code"), BOUND)
 
@@ -303,7 +300,7 @@ def _begin_of_town(text: str, end: int) -> int:
     return found.start() + next(listed, max(parts, default=0))
 
 
-def _ends_code(facts: Facts, end: int) -> bool:
+def _ends(facts: Facts, end: int) -> bool:
     return _P["behind a street"].match(facts.text, end) is not None
 
 

@@ -74,29 +74,32 @@ class Units:
 
 
 class _Tops(NamedTuple):
-    """The best-scored part of a sample by each of k scores: t negatives (k, t), scores falling; how many positives
-    score higher than each (k, t + 1); the positives, one score behind the other, and where each begins (k,)."""
+    """The best-scored part of a sample by each of k scores, of which d differ in what they order: t negatives (d, t),
+    scores falling; how many positives score higher than each (d, t + 1); the positives, one score behind the other, and
+    where each begins (d,); which of them each score is (k,)."""
 
     negatives: IntArray
     above: IntArray
     positives: IntArray
     start: IntArray
+    which: IntArray
     whole: bool
 
     @classmethod
     def of(cls, scores: Sequence[FloatArray], member: BoolArray, n_negatives: int) -> _Tops:
         pos, neg = np.flatnonzero(member), np.flatnonzero(~member)
         whole = n_negatives >= neg.size
-        negatives, above, positives = [], [], []
+        kept, which = dict[bytes, tuple[int, IntArray, IntArray, IntArray]](), []
         for one in scores:
-            found = neg[np.argsort(-one[neg])[:n_negatives]]
-            higher = pos if whole else pos[one[pos] > one[found[-1]]]
+            negatives = neg[np.argsort(-one[neg])[:n_negatives]]
+            higher = pos if whole else pos[one[pos] > one[negatives[-1]]]
             higher = higher[np.argsort(-one[higher])]
-            negatives.append(found)
-            above.append(np.append(np.searchsorted(-one[higher], -one[found], side="left"), higher.size))
-            positives.append(higher)
+            above = np.append(np.searchsorted(-one[higher], -one[negatives], side="left"), higher.size)
+            key = b"".join(part.tobytes() for part in (negatives, above, higher))
+            which.append(kept.setdefault(key, (len(kept), negatives, above, higher))[0])
+        _, every, aboves, positives = zip(*kept.values(), strict=True)
         start = np.cumsum([0, *(higher.size for higher in positives[:-1])])
-        return cls(np.stack(negatives), np.stack(above), np.concatenate(positives), start, whole)
+        return cls(np.stack(every), np.stack(aboves), np.concatenate(positives), start, np.array(which), whole)
 
     def tpr(self, weights: IntArray, allowed: IntArray, n_pos: IntArray) -> FloatArray | None:
         """(k, f, b) under weights (b, n), where `allowed` (f, b) negatives may pass of which `n_pos` positives there
@@ -111,7 +114,7 @@ class _Tops(NamedTuple):
         np.cumsum(weights.take(self.positives, axis=1), axis=1, out=passed[:, 1:])
         rows = np.arange(len(weights))[:, None]
         found = (passed[rows, upto] - passed[rows, self.start]) / n_pos[:, None]
-        return np.asarray(np.moveaxis(found, 2, 0), dtype=np.float64)
+        return np.asarray(np.moveaxis(found, 2, 0)[self.which], dtype=np.float64)
 
 
 def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[float], rng: Generator, *,
@@ -122,6 +125,9 @@ def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[fl
     largest over thresholds whose FPR is at most the one asked for, as in `discreet.stats.tpr_at_fpr`.
     """
     n_pos, n_neg = int(member.sum()), int((~member).sum())
+    # Members first: each stratum is then drawn in place.
+    order = np.concatenate([np.flatnonzero(member), np.flatnonzero(~member)])
+    scores, member, groups = [one[order] for one in scores], member[order], None if groups is None else groups[order]
     reach = max(fprs) * n_neg
     top = _Tops.of(scores, member, int(reach + 8 * sqrt(reach + 1) + 8))
     as_it_is = np.ones((1, member.size), dtype=np.int64)

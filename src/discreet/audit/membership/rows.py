@@ -20,7 +20,9 @@ from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets
 from discreet.audit.scores.table import MemberArray, ReferenceKind, ScoreTable
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, IntArray
-from discreet.stats import auroc_estimate, delong_test, percentile_interval, tpr_at_fpr_estimate
+from discreet.stats import percentile_interval
+from discreet.stats.estimates import Sample
+from discreet.stats.testing import paired_auc
 
 Selection = Literal["global", "boundary", "boundary_union"]
 """All rows; the boundary of members and non-members separately (the paper's text); of both together (its code)."""
@@ -175,6 +177,12 @@ class JudgedRow:
         """(m,) who of `rows` is a member."""
         return np.asarray(self.member[self.rows] == 1, dtype=np.bool_)
 
+    def sample(self, units: Units, *, control: bool = False) -> Sample:
+        """The scores of the target, or those of the control model; each must be there."""
+        scores = self.scores.control if control else self.scores.target
+        assert scores is not None
+        return Sample.of(scores[self.rows], self.truth, units.name, units.at(self.rows))
+
     def part(self, inside: BoolArray, stratum: str, value: Any, **more: Any) -> JudgedRow:
         """The row restricted to the examples where `inside` (m,) holds."""
         rows = self.rows[inside]
@@ -273,28 +281,30 @@ def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_re
 
 def estimate_row(judged: JudgedRow, units: Units) -> Row:
     """All figures of one row but permutation p values and differences of operating points."""
-    rows, truth, scores = judged.rows, judged.truth, judged.scores
+    truth, scores = judged.truth, judged.scores
     counts = int(truth.sum()), int((~truth).sum())
     if judged.reason is not None or scores.target is None:
         nothing = Estimate.unresolved(judged.reason or "no scores", unit=units.name)
         return Row(judged.spec, *counts, nothing, nothing, nothing, nothing, nothing, {"auc": nothing}, nothing)
-    groups, target = units.at(rows), scores.target[rows]
-    least, low, high = (tpr_at_fpr_estimate(target, truth, fpr, unit=units.name, groups=groups)
-                        for fpr in FPRS.values())
-    auc = auroc_estimate(target, truth, unit=units.name, groups=groups)
+    target = judged.sample(units)
+    tprs = [target.tpr_at_fpr(fpr) for fpr in FPRS.values()]
     if scores.control is None:
         nothing = Estimate.unresolved(NO_CONTROL, unit=units.name)
-        return Row(judged.spec, *counts, auc, least, low, high, nothing, {"auc": nothing})
-    scored = scores.control[rows]
-    control = auroc_estimate(scored, truth, unit=units.name, groups=groups)
-    facts: dict[str, Any] = {"n": auc.n, "n_pos": auc.n_pos, "n_neg": auc.n_neg, "unit": auc.unit}
+        return Row(judged.spec, *counts, target.auroc(), *tprs, nothing, {"auc": nothing})
+    control = judged.sample(units, control=True)
+    return Row(judged.spec, *counts, target.auroc(), *tprs, control.auroc(), {"auc": auc_difference(target, control)})
+
+
+def auc_difference(target: Sample, control: Sample) -> Estimate:
+    """AUC of the target less that of its control model, on the same examples."""
+    auc, facts = target.auroc(), {"n": target.n, "n_pos": target.n_pos, "n_neg": target.n_neg, "unit": target.unit}
+    if not auc.resolved:
+        return Estimate.unresolved(auc.reason or "", **facts)
     try:
-        test = delong_test(target, scored, truth, groups=groups) if auc.resolved and control.resolved else None
-        difference = Estimate.unresolved(auc.reason or control.reason or "", **facts) if test is None else Estimate(
-            test.difference, test.low, test.high, method="paired DeLong", **facts)
+        test = paired_auc(target.core, control.core, groups=target.groups)
     except ValueError:
-        difference = Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
-    return Row(judged.spec, *counts, auc, least, low, high, control, {"auc": difference})
+        return Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
+    return Estimate(test.difference, test.low, test.high, method="paired DeLong", **facts)
 
 
 def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,

@@ -76,7 +76,8 @@ class Units:
 class _Tops(NamedTuple):
     """The best-scored part of a sample by each of k scores, of which d differ in what they order: t negatives (d, t),
     scores falling; how many positives score higher than each (d, t + 1); the positives, one score behind the other, and
-    where each begins (d,); which of them each score is (k,)."""
+    where each begins (d,); which of them each score is (k,). A positive or negative is its place in the sample with all
+    positives first."""
 
     negatives: IntArray
     above: IntArray
@@ -87,16 +88,16 @@ class _Tops(NamedTuple):
 
     @classmethod
     def of(cls, scores: Sequence[FloatArray], member: BoolArray, n_negatives: int) -> _Tops:
-        pos, neg = np.flatnonzero(member), np.flatnonzero(~member)
-        whole = n_negatives >= neg.size
+        whole, n_pos = n_negatives >= np.count_nonzero(~member), np.count_nonzero(member)
         kept, which = dict[bytes, tuple[int, IntArray, IntArray, IntArray]](), []
         for one in scores:
-            negatives = neg[np.argsort(-one[neg])[:n_negatives]]
-            higher = pos if whole else pos[one[pos] > one[negatives[-1]]]
-            higher = higher[np.argsort(-one[higher])]
-            above = np.append(np.searchsorted(-one[higher], -one[negatives], side="left"), higher.size)
+            pos, neg = -one[member], -one[~member]
+            negatives = np.argsort(neg)[:n_negatives]
+            higher = np.arange(pos.size) if whole else np.flatnonzero(pos < neg[negatives[-1]])
+            higher = higher[np.argsort(pos[higher])]
+            above = np.append(np.searchsorted(pos[higher], neg[negatives], side="left"), higher.size)
             key = b"".join(part.tobytes() for part in (negatives, above, higher))
-            which.append(kept.setdefault(key, (len(kept), negatives, above, higher))[0])
+            which.append(kept.setdefault(key, (len(kept), negatives + n_pos, above, higher))[0])
         _, every, aboves, positives = zip(*kept.values(), strict=True)
         start = np.cumsum([0, *(higher.size for higher in positives[:-1])])
         return cls(np.stack(every), np.stack(aboves), np.concatenate(positives), start, np.array(which), whole)
@@ -126,17 +127,18 @@ def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[fl
     """
     n_pos, n_neg = int(member.sum()), int((~member).sum())
     # Members first: each stratum is then drawn in place.
-    order = np.concatenate([np.flatnonzero(member), np.flatnonzero(~member)])
-    scores, member, groups = [one[order] for one in scores], member[order], None if groups is None else groups[order]
+    strata = np.arange(member.size) < n_pos
+    if groups is not None:
+        groups = np.concatenate([groups[member], groups[~member]])
     reach = max(fprs) * n_neg
     top = _Tops.of(scores, member, int(reach + 8 * sqrt(reach + 1) + 8))
     as_it_is = np.ones((1, member.size), dtype=np.int64)
     parts = []
     for weights in chain([as_it_is],
-                         bootstrap_weights(member.size, rng, n_resamples=n_resamples, strata=member, groups=groups)):
+                         bootstrap_weights(member.size, rng, n_resamples=n_resamples, strata=strata, groups=groups)):
         drawn = np.array([n_pos]), np.array([n_neg])
         if groups is not None:  # else as many members and non-members as there are
-            drawn = weights.sum(axis=1, where=member), weights.sum(axis=1, where=~member)
+            drawn = weights.sum(axis=1, where=strata), weights.sum(axis=1, where=~strata)
         allowed = np.stack([np.broadcast_to(most_count(fpr, drawn[1]), weights.shape[:1]) for fpr in fprs])
         found = top.tpr(weights, allowed, drawn[0])
         if found is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
 
@@ -36,7 +37,7 @@ from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_
 from discreet.audit.scores.load import load_scores
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import Design, known_design
-from discreet.core.errors import InputError, UsageError, meant
+from discreet.core.errors import InputError, UsageError, meant, shown
 from discreet.core.records import Estimate, plain
 from discreet.core.types import BoolArray, FloatArray
 
@@ -324,14 +325,26 @@ def _check_groups(sets: EvaluationSets, units: Units) -> None:
                          "other; leave the records of one set out")
 
 
-def check_options(**options: Unpack[AuditOptions]) -> None:
-    """UsageError for a number that `audit_membership` cannot take, and for an option that it does not have."""
+def check_options(known: Iterable[str] = (), /, **options: Unpack[AuditOptions]) -> None:
+    """UsageError for a value that `audit_membership` cannot take, and for an option that it does not have; `known` are
+    further options of the caller's, which may have been meant."""
     if unknown := set(options) - set(AuditOptions.__annotations__):
-        raise UsageError(f"there is no option {min(unknown)!r}; {meant(min(unknown), AuditOptions.__annotations__)}")
+        raise UsageError(f"there is no option {min(unknown)!r}; "
+                         f"{meant(min(unknown), {*known, *AuditOptions.__annotations__})}")
+    for option, kind, expected in (("exclude_parts", str, "names, such as ['class 0']"),
+                                   ("attacks", str, "names, such as ['loss']"),
+                                   ("base_rates", Real, "shares, such as [0.01]")):
+        given = options.get(option) or ()
+        listed = isinstance(given, Collection) and not isinstance(given, str)
+        wrong = [f"holds {shown(one)}" for one in given if not isinstance(one, kind)] if listed else [
+            f"is {shown(given)}"]
+        if wrong:
+            raise UsageError(f"{option} {wrong[0]}: expected a list of {expected}")
     for name, value, usual in (("AUC", options.get("tolerance_auc", 0.55), 0.55),
                                ("part", options.get("tolerance_part", 0.65), 0.65)):
-        if not 0.5 < value < 1.0:
-            raise UsageError(f"tolerance {name} is {value}: expected a number between 0.5 and 1, such as {usual}")
+        if not isinstance(value, Real) or not 0.5 < value < 1.0:
+            raise UsageError(
+                f"tolerance {name} is {shown(value)}: expected a number between 0.5 and 1, such as {usual}")
     for rate in options.get("base_rates", ()):
         if not 0.0 < rate < 1.0:
             raise UsageError(f"base rate is {rate}: expected a share between 0 and 1, such as 0.01")

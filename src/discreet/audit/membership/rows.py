@@ -34,6 +34,8 @@ CURVE: tuple[int | None, ...] = (10, BOUNDARY_N, 50, 100, 200, None)
 STRATA: Mapping[str, str] = {"label": "class"}
 """What a stratum is called where it is not called by its own name."""
 
+MANY = 250_000
+"""Examples of a row from which rows are sorted one at a time: two would take some 200 bytes an example more."""
 FPRS: Mapping[str, float] = {"tpr_at_0_1pct_fpr": 0.001, "tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
 FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (("honest rows", False, "clean"),
                                                       ("rows with paired references", True, "clean"),
@@ -265,7 +267,8 @@ def _strata(base: JudgedRow, table: ScoreTable, selector: Selector) -> Iterator[
 def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_resamples: int = 1000) -> list[Row]:
     """All figures but the permutation p for each row, in order."""
     # Sorting releases the interpreter's lock; nothing here draws, so the order of work cannot matter.
-    with ThreadPoolExecutor(2) as pool:
+    large = any(one.rows.size > MANY for one in judged)
+    with ThreadPoolExecutor(1 if large else 2) as pool:
         rows = list(pool.map(lambda one: estimate_row(one, units), judged))
     # The very same members and non-members share resamples. Strata and other points of the curve have none.
     alike: dict[bytes, list[int]] = {}

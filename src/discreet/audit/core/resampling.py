@@ -10,7 +10,7 @@ a boundary that is selected among members and non-members separately is selected
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import sqrt
@@ -87,8 +87,9 @@ class _Tops(NamedTuple):
     whole: bool
 
     @classmethod
-    def of(cls, scores: Sequence[FloatArray], member: BoolArray, n_negatives: int) -> _Tops:
-        whole, n_pos = n_negatives >= np.count_nonzero(~member), np.count_nonzero(member)
+    def of(cls, scores: Iterable[FloatArray], member: BoolArray, n_negatives: int) -> _Tops:
+        n_pos = int(np.count_nonzero(member))
+        whole = n_negatives >= member.size - n_pos
         kept, which = dict[bytes, tuple[int, IntArray, IntArray, IntArray]](), []
         for one in scores:
             pos, neg = -one[member], -one[~member]
@@ -119,11 +120,13 @@ class _Tops(NamedTuple):
 
 
 def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[float], rng: Generator, *,
-              n_resamples: int = 1000, groups: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """TPR at each empirical FPR for k scores (n,): as they are (k, f), and under shared resamples (k, f, n_resamples).
+              n_resamples: int = 1000, groups: IntArray | None = None, rows: IntArray | slice = slice(None)
+              ) -> tuple[FloatArray, FloatArray]:
+    """TPR at each empirical FPR for k scores: as they are (k, f), and under shared resamples (k, f, n_resamples).
 
-    Resamples are stratified by membership, groups are drawn whole (`discreet.stats.bootstrap_weights`). The TPR is the
-    largest over thresholds whose FPR is at most the one asked for, as in `discreet.stats.tpr_at_fpr`.
+    `member` and `groups` (n,) are those of the `rows` (n,) of the scores, by default of all. Resamples are stratified
+    by membership, groups are drawn whole (`discreet.stats.bootstrap_weights`). The TPR is the largest over thresholds
+    whose FPR is at most the one asked for, as in `discreet.stats.tpr_at_fpr`.
     """
     n_pos, n_neg = int(member.sum()), int((~member).sum())
     # Members first: each stratum is then drawn in place.
@@ -131,7 +134,7 @@ def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[fl
     if groups is not None:
         groups = np.concatenate([groups[member], groups[~member]])
     reach = max(fprs) * n_neg
-    top = _Tops.of(scores, member, int(reach + 8 * sqrt(reach + 1) + 8))
+    top = _Tops.of((one[rows] for one in scores), member, int(reach + 8 * sqrt(reach + 1) + 8))
     as_it_is = np.ones((1, member.size), dtype=np.int64)
     parts = []
     for weights in chain([as_it_is],
@@ -143,7 +146,7 @@ def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[fl
         found = top.tpr(weights, allowed, drawn[0])
         if found is None:
             # Large groups may do so again and again: from here on everything is read.
-            top = _Tops.of(scores, member, n_neg)
+            top = _Tops.of((one[rows] for one in scores), member, n_neg)
             found = top.tpr(weights, allowed, drawn[0])
             assert found is not None
         parts.append(found)

@@ -14,6 +14,7 @@ from discreet.audit.membership.rows import NO_CONTROL, JudgedRow
 from discreet.core.numbers import counted
 from discreet.core.records import Estimate
 from discreet.stats.attackers import distinct_attacks, strongest_rates
+from discreet.stats.estimates import Sample
 
 say = Sentences.read(__package__).of("attackers")
 
@@ -121,19 +122,24 @@ def named_members(judged: Sequence[JudgedRow], units: Units) -> tuple[Named, ...
 
 def gains(judged: JudgedRow, named: Sequence[Named], base_rates: Sequence[float], units: Units) -> tuple[Gain, ...]:
     """What naming by the attack of `judged` is worth at each FPR of `named` and each of `base_rates`, in (0, 1)."""
-    found, target = list[Gain](), judged.sample(units)
-    control = None if judged.scores.control is None else judged.sample(units, control=True)
-    for one in named:
-        own = target.tpr_at_fpr(one.fpr)
-        others = Estimate.unresolved(NO_CONTROL, unit=units.name) if control is None else control.tpr_at_fpr(one.fpr)
+    found, fprs = list[Gain](), [one.fpr for one in named]
+    target = _tprs(judged.sample(units), fprs)
+    control = [Estimate.unresolved(NO_CONTROL, unit=units.name)] * len(fprs)
+    if judged.scores.control is not None:
+        control = _tprs(judged.sample(units, control=True), fprs)
+    for one, *both in zip(named, target, control, strict=True):
         for base_rate in base_rates:
-            ppv, control_ppv = (ppv_estimate(tpr, one.fpr, base_rate) for tpr in (own, others))
+            ppv, control_ppv = (ppv_estimate(tpr, one.fpr, base_rate) for tpr in both)
             lift = ppv if ppv.value is None or ppv.low is None or ppv.high is None else replace(
                 ppv, value=ppv.value / base_rate, low=ppv.low / base_rate, high=ppv.high / base_rate,
                 method=f"{ppv.method}; over the base rate")
             most = None if one.share.high is None else ppv_at(one.share.high, one.fpr, base_rate)
             found.append(Gain(base_rate, one.fpr, ppv, lift, control_ppv, most))
     return tuple(found)
+
+
+def _tprs(sample: Sample, fprs: Sequence[float]) -> list[Estimate]:
+    return [sample.tpr_at_fpr(fpr) for fpr in fprs]
 
 
 def _at_most(share: Estimate) -> int:

@@ -267,9 +267,9 @@ def _strata(base: JudgedRow, table: ScoreTable, selector: Selector) -> Iterator[
 def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_resamples: int = 1000) -> list[Row]:
     """All figures but the permutation p for each row, in order."""
     # Sorting releases the interpreter's lock; nothing here draws, so the order of work cannot matter.
-    large = any(one.rows.size > MANY for one in judged)
-    with ThreadPoolExecutor(1 if large else 2) as pool:
-        rows = list(pool.map(lambda one: estimate_row(one, units), judged))
+    with ThreadPoolExecutor(2) as pool:
+        apply = map if any(one.rows.size > MANY for one in judged) else pool.map
+        rows = list(apply(lambda one: estimate_row(one, units), judged))
     # The very same members and non-members share resamples. Strata and other points of the curve have none.
     alike: dict[bytes, list[int]] = {}
     for place, one in enumerate(judged):
@@ -317,8 +317,9 @@ def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,
     wanted = {name: fpr for name, fpr in FPRS.items() if n_pos and fpr * n_neg >= 1.0}
     if not wanted:
         return [{} for _ in judged]
-    scores = [found[rows] for one in judged for found in (one.scores.target, one.scores.control) if found is not None]
-    points, draws = joint_tpr(scores, truth, list(wanted.values()), rng, n_resamples=n_resamples, groups=units.at(rows))
+    scores = [found for one in judged for found in (one.scores.target, one.scores.control) if found is not None]
+    points, draws = joint_tpr(scores, truth, list(wanted.values()), rng, n_resamples=n_resamples, groups=units.at(rows),
+                              rows=rows)
 
     def estimate(place: int, at: int) -> Estimate:
         value = float(points[2 * place, at] - points[2 * place + 1, at])

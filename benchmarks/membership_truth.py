@@ -176,8 +176,8 @@ class Draw:
         found = self.selector[np.arange(label.size), label]
         order = np.argsort(found, kind="stable")
         order = order[self.side[self.judged[order]] == 0]
-        return self.judged[np.concatenate([order[label[order] == one][:LEAST_LIKELY_SIZE]
-                                           for one in np.unique(label)])]
+        first = [order[label[order] == one][:LEAST_LIKELY_SIZE] for one in np.unique(label)]
+        return np.asarray(self.judged[np.concatenate(first)], dtype=np.int64)
 
     @cached_property
     def planted(self) -> IntArray:

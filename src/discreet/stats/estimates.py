@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, log
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ from discreet.stats.intervals import (
     wilson,
 )
 from discreet.stats.roc import AucVariance, RocCore, auc_variance, least_count, most_count
+from discreet.stats.testing import paired_auc
 
 MISORDERED = 30.0
 """Misordered examples of the smaller class from which the plain logit-scale DeLong interval is used."""
@@ -236,3 +237,15 @@ class Sample:
         counted = name if self.groups is None else f"{self.unit}s with {name}"
         return Estimate.unresolved(f"{what} over {have} {counted}: {needed}", level=level, n=self.n,
                                    n_pos=self.n_pos, n_neg=self.n_neg, unit=self.unit)
+
+
+def auc_difference(target: Sample, control: Sample) -> Estimate:
+    """AUC of one score less that of another, as of a target and its control model, on the same examples."""
+    facts: dict[str, Any] = {name: getattr(target, name) for name in ("n", "n_pos", "n_neg", "unit")}
+    if (reason := target.auroc().reason) is not None:
+        return Estimate.unresolved(reason, **facts)
+    try:
+        test = paired_auc(target.core, control.core, groups=target.groups)
+    except ValueError:
+        return Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
+    return Estimate(test.difference, test.low, test.high, method="paired DeLong", **facts)

@@ -326,25 +326,22 @@ def _check_groups(sets: EvaluationSets, units: Units) -> None:
 
 
 def check_options(known: Iterable[str] = (), /, **options: Unpack[AuditOptions]) -> None:
-    """UsageError for a value that `audit_membership` cannot take, and for an option that it does not have; `known` are
-    further options of the caller's, which may have been meant."""
+    """UsageError for an option that `audit_membership` cannot take; `known` are further ones that may be meant."""
     if unknown := set(options) - set(AuditOptions.__annotations__):
         raise UsageError(f"there is no option {min(unknown)!r}; "
                          f"{meant(min(unknown), {*known, *AuditOptions.__annotations__})}")
+    values: Mapping[str, Any] = options
     for option, kind, expected in (("exclude_parts", str, "names, such as ['class 0']"),
-                                   ("attacks", str, "names, such as ['loss']"),
-                                   ("base_rates", Real, "shares, such as [0.01]")):
-        given = options.get(option) or ()
-        listed = isinstance(given, Collection) and not isinstance(given, str)
-        wrong = [f"holds {shown(one)}" for one in given if not isinstance(one, kind)] if listed else [
-            f"is {shown(given)}"]
-        if wrong:
-            raise UsageError(f"{option} {wrong[0]}: expected a list of {expected}")
-    for name, value, usual in (("AUC", options.get("tolerance_auc", 0.55), 0.55),
-                               ("part", options.get("tolerance_part", 0.65), 0.65)):
-        if not isinstance(value, Real) or not 0.5 < value < 1.0:
-            raise UsageError(
-                f"tolerance {name} is {shown(value)}: expected a number between 0.5 and 1, such as {usual}")
+                                   ("attacks", str, "names, such as ['loss']"), ("base_rates", Real, "shares of 1")):
+        given = values.get(option) or ()
+        if isinstance(given, str) or not isinstance(given, Collection):
+            raise UsageError(f"{option} is {shown(given)}: expected a list of {expected}")
+        if wrong := [shown(one) for one in given if not isinstance(one, kind)]:
+            raise UsageError(f"{option} holds {wrong[0]}: expected a list of {expected}")
+    for name, usual in (("AUC", 0.55), ("part", 0.65)):
+        value = values.get(f"tolerance_{name.lower()}", usual)
+        if not isinstance(value, int | float) or not 0.5 < value < 1.0:
+            raise UsageError(f"tolerance {name} is {shown(value)}: expected a number from 0.5 to 1, such as {usual}")
     for rate in options.get("base_rates", ()):
         if not 0.0 < rate < 1.0:
             raise UsageError(f"base rate is {rate}: expected a share between 0 and 1, such as 0.01")

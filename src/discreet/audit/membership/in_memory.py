@@ -120,7 +120,7 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     models that do not go together, without a value of a record.
     """
     options["design"] = shown_design(options.get("design", "convenience"), seal=False)
-    check_options(audit_model.__kwdefaults__, **options)
+    check_options(audit_model.__kwdefaults__ or (), **options)
     own = {name: given if isinstance(given, list) else [given] for name, given in (
         ("control", control), ("neutral", neutral), ("selector", selector)) if given is not None}
     _check(model, own, references, control_data)

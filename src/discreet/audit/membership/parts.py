@@ -22,12 +22,13 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Part
 from discreet.audit.membership.evaluation_sets import Selector
 from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, class_called, named_parts
-from discreet.audit.membership.rows import NO_CONTROL, JudgedRow, auc_difference
+from discreet.audit.membership.rows import NO_CONTROL, JudgedRow
 from discreet.audit.scores.table import PartKind, ScoreTable
 from discreet.core.design import off
 from discreet.core.numbers import listed_parts
 from discreet.core.records import Estimate
 from discreet.stats import holm
+from discreet.stats.estimates import auc_difference
 from discreet.stats.testing import rank_p
 
 PartState = Literal["exceeds", "within", "control", "unclear", "excluded"]

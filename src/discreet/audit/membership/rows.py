@@ -21,8 +21,7 @@ from discreet.audit.scores.table import MemberArray, ReferenceKind, ScoreTable
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, IntArray
 from discreet.stats import percentile_interval
-from discreet.stats.estimates import Sample
-from discreet.stats.testing import paired_auc
+from discreet.stats.estimates import Sample, auc_difference
 
 Selection = Literal["global", "boundary", "boundary_union"]
 """All rows; the boundary of members and non-members separately (the paper's text); of both together (its code)."""
@@ -290,24 +289,12 @@ def estimate_row(judged: JudgedRow, units: Units) -> Row:
         nothing = Estimate.unresolved(judged.reason or "no scores", unit=units.name)
         return Row(judged.spec, *counts, nothing, nothing, nothing, nothing, nothing, {"auc": nothing}, nothing)
     target = judged.sample(units)
-    tprs = [target.tpr_at_fpr(fpr) for fpr in FPRS.values()]
-    if scores.control is None:
-        nothing = Estimate.unresolved(NO_CONTROL, unit=units.name)
-        return Row(judged.spec, *counts, target.auroc(), *tprs, nothing, {"auc": nothing})
-    control = judged.sample(units, control=True)
-    return Row(judged.spec, *counts, target.auroc(), *tprs, control.auroc(), {"auc": auc_difference(target, control)})
-
-
-def auc_difference(target: Sample, control: Sample) -> Estimate:
-    """AUC of the target less that of its control model, on the same examples."""
-    auc, facts = target.auroc(), {"n": target.n, "n_pos": target.n_pos, "n_neg": target.n_neg, "unit": target.unit}
-    if not auc.resolved:
-        return Estimate.unresolved(auc.reason or "", **facts)
-    try:
-        test = paired_auc(target.core, control.core, groups=target.groups)
-    except ValueError:
-        return Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
-    return Estimate(test.difference, test.low, test.high, method="paired DeLong", **facts)
+    least, low, high = (target.tpr_at_fpr(fpr) for fpr in FPRS.values())
+    control_auc = difference = Estimate.unresolved(NO_CONTROL, unit=units.name)
+    if scores.control is not None:
+        control = judged.sample(units, control=True)
+        control_auc, difference = control.auroc(), auc_difference(target, control)
+    return Row(judged.spec, *counts, target.auroc(), least, low, high, control_auc, {"auc": difference})
 
 
 def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,

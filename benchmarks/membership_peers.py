@@ -97,7 +97,7 @@ def ratio(ours: Contender, *peers: Contender) -> dict[str, float]:
 def hull_figures(members: NDArray[Any], nonmembers: NDArray[Any], fprs: tuple[float, ...]) -> list[float]:
     """AUROC and TPRs of the convex hull of our ROC curve, interpolated: jax-privacy's definition."""
     core = RocCore.of(np.concatenate([members, nonmembers]), np.repeat([1, 0], [members.size, nonmembers.size]))
-    counts = core.counts()
+    counts = core.counts
     x, y = np.append(0, counts.cum_neg[0]), np.append(0, counts.cum_pos[0])
     kept: list[int] = []
     for place in range(x.size):

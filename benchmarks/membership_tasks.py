@@ -49,7 +49,7 @@ def _discreet_roc(data: Arrays, args: argparse.Namespace, with_tpr: bool) -> Run
     def run() -> dict[str, Any]:
         core = RocCore.of(scores, labels)
         draws = bootstrap_roc(core, statistics, np.random.default_rng(0), n_resamples=args.resamples)
-        point = [float(one(core.counts())[0]) for one in statistics]
+        point = [float(one(core.counts)[0]) for one in statistics]
         return {"point": point, "interval": np.quantile(draws, QUANTILES, axis=1).T}
 
     return run

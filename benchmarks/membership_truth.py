@@ -1,6 +1,7 @@
 """Are the verdicts of membership audits right on trained models? Public texts, honest training, leaks of known place.
 
     OMP_NUM_THREADS=1 python -m benchmarks.membership_truth --data DATA --runs RUNS.jsonl [--seeds 8] [--only SET]
+        [--leaks LEAK …]
 
 DATA holds the folders of `SETS`, whose text is neither printed nor kept. A coin draws members, non-members, a pool and
 the control model's records. Where a model leaks is decided by what it is trained on: the members where it is to leak,
@@ -14,8 +15,8 @@ import argparse
 import gzip
 import json
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -30,7 +31,8 @@ from sklearn.neural_network import MLPClassifier
 
 from benchmarks.membership_truth_tables import tables
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
-from discreet.audit.membership.named_parts import WHOLE
+from discreet.audit.membership.named_parts import LEAST_LIKELY, WHOLE
+from discreet.audit.membership.parts import LEAST_LIKELY_SIZE
 from discreet.audit.scores.adapters.in_memory import score_in_memory
 from discreet.audit.scores.table import GROUP_KIND, IN, NEAR_DUPLICATES, OUT, Examples, Model, ScoreTable
 from discreet.audit.train.clones import fitted_clone
@@ -74,7 +76,10 @@ FAMILIES: dict[str, Any] = {
     "head": MLPClassifier((64,), max_iter=25, learning_rate_init=0.005),
     "penalised head": LogisticRegression(C=0.1, max_iter=300)}
 """On TF-IDF; heads on the vectors of a frozen encoder."""
-LEAKS = ("everywhere", "rare class", "one group", "no leak", "learnt nothing")
+PLANTED = "planted records"
+COPIES, CHOSEN = 16, 120
+"""How often a planted record is repeated; how many records a coin may plant."""
+LEAKS = ("everywhere", "rare class", "one group", "no leak", "learnt nothing", LEAST_LIKELY, PLANTED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +103,8 @@ class Corpus:
 
     def place(self, leak: str) -> str:
         """The part that a leak is made in."""
-        return {"everywhere": WHOLE, "rare class": f"class {self.rare}", "one group": "category topic 0"}.get(leak, "")
+        return {"everywhere": WHOLE, "rare class": f"class {self.rare}", "one group": "category topic 0",
+                LEAST_LIKELY: LEAST_LIKELY}.get(leak, "")
 
 
 def read(data: Path, source: Source) -> list[dict[str, Any]]:
@@ -157,12 +163,37 @@ class Draw:
         """Members and non-members."""
         return np.flatnonzero(self.side < 2)
 
+    @cached_property
+    def selector(self) -> FloatArray:
+        """(judged, K) logits of the selection model: a linear one, of the pool."""
+        pool = np.flatnonzero(self.side == 2)
+        return self.scores("linear", pool, self.corpus.label[pool], 99, "selection")
+
+    @cached_property
+    def least_likely(self) -> IntArray:
+        """Of each class the members that the selection model finds least likely, as many as the part judges."""
+        label = self.corpus.label[self.judged]
+        found = self.selector[np.arange(label.size), label]
+        order = np.argsort(found, kind="stable")
+        order = order[self.side[self.judged[order]] == 0]
+        first = [order[label[order] == one][:LEAST_LIKELY_SIZE] for one in np.unique(label)]
+        return np.asarray(self.judged[np.concatenate(first)], dtype=np.int64)
+
+    @cached_property
+    def planted(self) -> IntArray:
+        """Records that may be planted; members of them are."""
+        return np.random.default_rng((self.seed, 3)).choice(self.judged, CHOSEN, replace=False)
+
     def trained_on(self, leak: str) -> tuple[IntArray, IntArray]:
         """Rows that the target of a leak is trained on, and their labels."""
         member, pool, label = self.side == 0, self.side == 2, self.corpus.label
         leaking: BoolArray = {"everywhere": np.ones_like(member), "rare class": label == self.corpus.rare,
                               "one group": self.corpus.topic == 0}.get(leak, np.zeros_like(member))
         rows = np.flatnonzero(np.where(leaking, member, pool))
+        if leak == LEAST_LIKELY:
+            rows = np.concatenate([rows, self.least_likely])
+        if leak == PLANTED:
+            rows = np.concatenate([rows, np.repeat(self.planted[member[self.planted]], COPIES)])
         given = label[rows]
         return rows, np.random.default_rng((self.seed, 1)).permutation(given) if leak == "learnt nothing" else given
 
@@ -200,35 +231,48 @@ class Draw:
                           np.where(np.stack(member), IN, OUT).astype(np.int8), "prob")
 
 
+    def told(self, shared: ScoreTable, leak: str) -> ScoreTable:
+        """The shared table with what the audit of this leak is told besides: a selection model, or planted records."""
+        examples = shared.examples
+        if leak == PLANTED:
+            return replace(shared, examples=replace(examples, planted=np.where(
+                np.isin(self.judged, self.planted), COPIES, 0)))
+        if leak == LEAST_LIKELY:
+            return replace(
+                shared, models=(*shared.models, Model("selection", "selection")),
+                logits=np.concatenate([shared.logits, self.selector[None, :, None, :]]),
+                member=np.concatenate([shared.member, np.full((1, self.judged.size), OUT, dtype=np.int8)]))
+        return shared
+
+
 def line_of(audit: MembershipAudit) -> dict[str, Any]:
     """What is kept of an audit."""
     found = audit.decisive
-    return {"verdict": found.verdict, "codes": list(found.judgement.reason_codes), "parts": [
+    return {"verdict": found.verdict, "codes": list(found.judgement.reason_codes),
+            "planted": [[one.detected, one.auc.value] for one in found.planted], "parts": [
         {"name": part.name, "state": part.state, "auc": part.auc.value, "control": part.control_auc.value,
          "lacks": [part.lacks_members, part.lacks_nonmembers], "n": [part.auc.n_pos or 0, part.auc.n_neg or 0]}
         for part in found.parts]}
 
 
-def audits(draw: Draw, family: str, done: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each leak that is not in `done`, with its audit."""
-    left = [leak for leak in LEAKS if leak not in done]
-    shared = draw.table(family) if left else None
-    for leak in left:
+def audits(draw: Draw, family: str, leaks: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each of these leaks with its audit."""
+    shared = draw.table(family) if leaks else None
+    for leak in leaks:
         assert shared is not None
-        logits = shared.logits.copy()
+        table = draw.told(shared, leak)
+        logits = table.logits.copy()
         logits[0, :, 0] = draw.scores(family, *draw.trained_on(leak), 100 + LEAKS.index(leak), "target")
-        target = ScoreTable(shared.models, shared.examples, logits, shared.member, "prob")
-        audit = audit_membership(target, design="randomised", permutations=0, bootstraps=1, seed=draw.seed,
-                                 attacks=["loss"])
+        audit = audit_membership(replace(table, logits=logits), design="randomised", permutations=0, bootstraps=1,
+                                 seed=draw.seed, attacks=["loss"])
         yield leak, {"place": draw.corpus.place(leak), **line_of(audit)}
-
 
 
 def kept_lines(runs: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in runs.read_text(encoding="utf-8").splitlines()] if runs.is_file() else []
 
 
-def run(data: Path, runs: Path, seeds: int, only: str) -> None:
+def run(data: Path, runs: Path, seeds: int, only: str, leaks: Sequence[str]) -> None:
     """Add the audits that RUNS lacks, seed by seed."""
     corpora = {name: corpus_of(data, name, runs.parent) for name in SETS if only in ("", name)}
     done = dict[tuple[Any, ...], set[str]]()
@@ -236,7 +280,8 @@ def run(data: Path, runs: Path, seeds: int, only: str) -> None:
         done.setdefault((line["set"], line["family"], line["seed"]), set()).add(line["leak"])
     for seed, (name, corpus), family in product(range(seeds), corpora.items(), FAMILIES):
         started = time.process_time()
-        for leak, line in audits(Draw(corpus, seed), family, done.get((name, family, seed), set())):
+        left = [leak for leak in leaks if leak not in done.get((name, family, seed), set())]
+        for leak, line in audits(Draw(corpus, seed), family, left):
             spent, started = time.process_time() - started, time.process_time()
             with runs.open("a", encoding="utf-8") as out:
                 out.write(json.dumps({"set": name, "family": family, "leak": leak, "seed": seed, **line,
@@ -249,9 +294,10 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=UNJUDGED + 5)
     parser.add_argument("--only", default="", choices=["", *SETS])
+    parser.add_argument("--leaks", nargs="+", default=LEAKS, choices=LEAKS)
     given = parser.parse_args()
     given.runs.parent.mkdir(parents=True, exist_ok=True)
-    run(given.data, given.runs, given.seeds, given.only)
+    run(given.data, given.runs, given.seeds, given.only, given.leaks)
     lines = kept_lines(given.runs)
     print("\n\n".join("\n".join(part) for part in tables(lines, UNJUDGED)), end="\n\n")
     print(f"{sum(line['cpu'] for line in lines) / 60:.0f} minutes of CPU time without the encoder")

@@ -16,7 +16,8 @@ from discreet.audit.membership.named_parts import WHOLE
 
 Line = Mapping[str, Any]
 Cell = tuple[str, str, str]
-ASKED = {"leak": ("pass", "fail"), "hardly leaks": ("", ""), "no leak": ("fail", "pass"), "learnt nothing": ("fail", "")}
+ASKED = {"leak": ("pass", "fail"), "hardly leaks": ("", ""), "no leak": ("fail", "pass"), "learnt nothing": ("fail", ""),
+         "planted records": ("fail", "pass")}
 """Kinds of models with the wrong verdict and the right one."""
 
 

@@ -54,7 +54,9 @@ def test_a_group_alone_shows_what_is_in_it(cli: Cli, path: str) -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (("audit", "lables"), "No such command 'lables'"), (("guard", "check", "--domian", "law"), "No such option"),
+    (("audit", "lables"), "No such command 'lables'"),
+    (("audit", "membership", "mine.csv"), "No such command 'mine.csv'; expected one of scores, model, train,"),
+    (("guard", "check", "--domian", "law"), "No such option"),
     (("audit", "labels", "plan", "--scores", "x"), "No such option: --scores"),
     (("audit", "membership", "scores", "x", "--recipe", "mlp"), "No such option: --recipe"),
     (("audit", "membership", "train", "--recipe", "mlp"), "Missing option '--data'"),

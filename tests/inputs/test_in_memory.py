@@ -168,3 +168,11 @@ def test_records_keep_the_ids_that_they_have() -> None:
     # Rows that are merely counted have no names.
     assert ids(pd.DataFrame(texts), 0) is None
     assert ids(texts, 0) is None
+
+
+def test_a_column_of_texts_that_is_named_must_be_there() -> None:
+    table = pd.DataFrame({"words": TEXTS, "label": LABELS})
+    assert read_records(table, "members", text="words").inputs == TEXTS
+    assert list(read_records(table, "members").inputs.columns) == ["words"]
+    with pytest.raises(InputError, match="there is no column 'wrods' among 'words', 'label'; expected the texts"):
+        read_records(table, "members", text="wrods")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom, norm
 
-from discreet.stats.attackers import AttackScores, distinct_attacks, strongest_rate, tpr_bounds
+from discreet.stats.attackers import distinct_attacks, strongest_rates, tpr_bounds
+from discreet.stats.estimates import Sample
 
 
 def slow_bounds(scores: np.ndarray, member: np.ndarray, fpr: float, level: float, attacks: int) -> tuple[float, float]:
@@ -37,14 +38,22 @@ def test_bounds_are_those_of_a_slow_count(attacks: int, fpr: float) -> None:
 def test_more_attacks_widen_and_the_strongest_decides() -> None:
     rng = np.random.default_rng(0)
     member = np.arange(2000) < 1000
-    given = [AttackScores(rng.normal(size=2000) + shift * member, member) for shift in (0.0, 2.0, 0.5)]
-    alone, among = tpr_bounds(*given[1][:2], 0.01), tpr_bounds(*given[1][:2], 0.01, attacks=3)
+    given = [Sample.of(rng.normal(size=2000) + shift * member, member) for shift in (0.0, 2.0, 0.5)]
+    alone, among = (tpr_bounds(given[1].scores, member, 0.01, attacks=attacks) for attacks in (1, 3))
     assert among.low < alone.low < alone.high < among.high
-    found = strongest_rate(given, 0.01)
-    assert (found.place, found.low, found.high) == (1, among.low, among.high)
-    assert found.low < found.value < found.high
+    [(share, place)] = strongest_rates(given, [0.01], 3)
+    assert (place, share.low, share.high) == (1, among.low, among.high)
     by_hand = max(float((one.scores[member] > np.sort(one.scores[~member])[-11]).mean()) for one in given)
-    assert found.value == pytest.approx(by_hand)
+    assert share.value == pytest.approx(by_hand)
+    assert among.low < by_hand < among.high
+    assert (share.n_pos, share.n_neg, share.level) == (1000, 1000, 0.95)
+
+
+def test_a_rate_that_the_records_do_not_resolve_is_nobodys() -> None:
+    member = np.arange(200) < 100
+    few, enough = (strongest_rates([Sample.of(np.arange(200.0), member)], [fpr], 1)[0] for fpr in (0.001, 0.01))
+    assert (few.share.value, few.place) == (None, None)
+    assert (enough.share.value, enough.place) == (0.0, 0)
 
 
 def test_both_statements_hold_as_often_as_they_say() -> None:
@@ -57,9 +66,11 @@ def test_both_statements_hold_as_often_as_they_say() -> None:
     highs, lows, width = 0, 0, []
     for _ in range(400):
         shared = rng.normal(size=700)
-        given = [AttackScores((shared + rng.normal(size=700)) / np.sqrt(2.0) + shift * member, member)
+        given = [Sample.of((shared + rng.normal(size=700)) / np.sqrt(2.0) + shift * member, member)
                  for shift in shifts]
-        found = strongest_rate(given, fpr)
+        [(found, _)] = strongest_rates(given, [fpr], len(given))
+        assert found.low is not None
+        assert found.high is not None
         highs, lows = highs + (found.high >= truth), lows + (found.low <= truth)
         width.append(found.high - found.low)
     least = int(binom.ppf(0.001, 400, 0.95))
@@ -72,9 +83,9 @@ def test_attacks_that_order_records_alike_are_one() -> None:
     rng = np.random.default_rng(0)
     member = np.arange(40) < 20
     one, other = rng.normal(size=40), rng.normal(size=40)
-    given = [AttackScores(scores, member) for scores in (one, np.exp(one), other, 3.0 * other - 1.0, one.round(1))]
+    given = [(scores, member) for scores in (one, np.exp(one), other, 3.0 * other - 1.0, one.round(1))]
     assert distinct_attacks(given) == [0, 2, 4]
-    assert distinct_attacks([given[0], AttackScores(one, ~member)]) == [0, 1]
+    assert distinct_attacks([given[0], (one, ~member)]) == [0, 1]
 
 
 def test_groups_count_as_units() -> None:
@@ -90,7 +101,7 @@ def test_groups_count_as_units() -> None:
 
 def test_refused() -> None:
     with pytest.raises(ValueError, match="no attackers were given"):
-        strongest_rate([], 0.01)
+        strongest_rates([], [0.01], 1)
     with pytest.raises(ValueError, match="attacks is 0: expected"):
         tpr_bounds([1.0, 0.0], [1, 0], 0.01, attacks=0)
     with pytest.raises(ValueError, match="labels hold 2 positives of 2"):

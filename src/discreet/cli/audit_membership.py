@@ -30,7 +30,7 @@ from discreet.cli.output import PageOutput, end, provenance
 from discreet.cli.parts import look_at_assigned, look_at_parts
 from discreet.core.design import ASSIGNED, Design, shown_design
 from discreet.core.errors import InputError, UsageError
-from discreet.core.files import KeyedHash, progress, write_atomic
+from discreet.core.files import KeyedHash, progress
 
 Coins = tuple["lib.sealed.Opening", KeyedHash, bool]
 """The opened coins of a seal, the hashes of its names, and whether the seal was compared with what was published."""
@@ -267,7 +267,7 @@ def audit_table(table: lib.table.ScoreTable, source: Path, design: Design, audit
             vectors, table, table.index(target), lib.random.default_rng(audit.seed),
             representation=f"the vectors of {audit.embeddings.name}", permutations=audit.permutations)
     if run is not None:
-        write_atomic(run.path / "records.csv", done.records_csv())
+        done.write_records(run.path / "records.csv")
         lib.write.write_scores(table, run.path / "scores.parquet")
     if audit.history is not None:
         run_hash = lib.history.run_hash(table, {**audit.options(), "design": design, "texts": found})

@@ -266,6 +266,8 @@ def usage_message(error: Exception, argv: Sequence[str]) -> str:
         message = ("more than one TEXT was given; expected one: put it in quotes" if "TEXT" in takes else
                    f"too many arguments were given; expected {' '.join(map(str, takes)) or 'options alone'}: put a "
                    "value of several words in quotes")
+    if message.startswith("No such command") and "Did you mean" not in message and context is not None:
+        message += f"; expected one of {', '.join(context.command.list_commands(context))}"
     if wrong := re.fullmatch(r"Invalid value for '(--[\w-]+)[^']*': Input should be (.*)", message):
         message = _expected(wrong[1], wrong[2], argv)
     for argument in argv:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from discreet.core.errors import UsageError
+from discreet.core.errors import UsageError, meant, shown
 from discreet.core.records import Estimate
 
 Design = Literal["sealed", "sealed (as stated)", "randomised (assigned here)", "randomised", "matched", "convenience"]
@@ -44,7 +44,7 @@ def known_design(name: str) -> Design:
     """The design called `name`. UsageError for any other name."""
     if name in DESIGNS:
         return name
-    raise UsageError(f"design is {name!r}: expected one of {', '.join(NAMED)}")
+    raise UsageError(f"design is {shown(name)}; {meant(name, NAMED)}")
 
 
 def shown_design(name: str, *, seal: bool) -> Design:

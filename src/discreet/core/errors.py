@@ -110,6 +110,12 @@ def meant(given: object, known: Iterable[str], listed: Iterable[str] | None = No
     return f"did you mean {near[0]!r}?" if near else f"expected some of {', '.join(sorted(listed or known))}"
 
 
+def shown(value: object) -> str:
+    """The value of an option for a message; of anything but a number or a word only what it is."""
+    plain = value is None or isinstance(value, str | int | float)
+    return repr(value)[:40] if plain else f"a {type(value).__name__}"
+
+
 def need(module: str, purpose: str, extra: str) -> Any:
     """A package of an extra. Raises MissingExtraError, which says that `purpose` needs it."""
     try:

@@ -187,7 +187,7 @@ def frame_columns(frame: Frame, keep: Names, name: str = "the DataFrame") -> Col
     """
     pa = need_arrow()
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise InputError(f"scores are a {type(frame).__name__}; expected a path, a DataFrame or a ScoreTable")
+        raise InputError(f"scores are of the type {type(frame).__name__}; expected a path, a DataFrame or a ScoreTable")
     try:
         table = pa.table(frame)
     except (pa.lib.ArrowException, ValueError, TypeError) as error:

@@ -19,6 +19,8 @@ from discreet.core.errors import InputError
 from discreet.core.types import IntArray
 from discreet.inputs.texts import text_key
 
+TEXT = "text"
+"""The column of texts of a table, where no other is named."""
 SPECIAL = ("id", "group", "category", "split", "planted")
 """Columns of a table that are no features."""
 FORMS = ("(inputs, labels), (inputs, labels, groups), or a table with a column of labels: a data frame of pandas or "
@@ -66,7 +68,7 @@ class Records:
                        None if self.ids is None else self.ids[rows])
 
 
-def read_records(given: Any, called: str, *, label: str = "label", text: str = "text") -> Records:
+def read_records(given: Any, called: str, *, label: str = "label", text: str = TEXT) -> Records:
     """What a user holds in memory as `Records`.
 
     Parameters
@@ -77,8 +79,8 @@ def read_records(given: Any, called: str, *, label: str = "label", text: str = "
     called : str
         For messages: "members".
     label, text : str
-        Columns of a table. Without the column `text` the inputs are all columns but `label` and those of `SPECIAL`;
-        `group` and `category` are read where they are there.
+        Columns of a table. Without a column "text", and where no other is named, the inputs are all columns but `label`
+        and those of `SPECIAL`; `group` and `category` are read where they are there.
 
     Raises InputError for what is none of these, lengths that differ, labels or groups that are missing. No value of a
     record is ever quoted.
@@ -138,7 +140,7 @@ def _from_table(given: Any, called: str, label: str, text: str) -> Records:
         raise InputError(f"{called}: there is no column {label!r} among {_listed(columns)}; expected the labels there: "
                          "name the column with label=")
     features = [name for name in columns if name != label and name not in SPECIAL]
-    if text not in columns and (isinstance(given, Mapping) or not features):
+    if text not in columns and (text != TEXT or isinstance(given, Mapping) or not features):
         raise InputError(f"{called}: there is no column {text!r} among {_listed(columns)}; expected the texts there: "
                          "name the column with text=, or give (inputs, labels)")
     inputs = _inputs(_values(given, text) if text in columns else _selected(given, features), called)

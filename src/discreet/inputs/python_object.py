@@ -51,8 +51,9 @@ class FittedObject:
                              f"{type(inputs).__name__}; expected it to take {self._takes} and return a row of numbers "
                              f"each{wrap}") from None
         if given.ndim == 0 or len(given) != n:
+            texts = " (texts in a data frame: name their column with text=)" if hasattr(inputs, "columns") else ""
             raise InputError(f"{self.name}: {n} inputs gave an array of the shape {given.shape}; expected a row an "
-                             "input")
+                             f"input{texts}")
         return given
 
     @property

@@ -22,14 +22,16 @@ def conformal_p(scores: ArrayLike, controls: ArrayLike, groups: ArrayLike | None
     values, held = finite_scores(scores), finite_scores(controls, "controls")
     if not held.size:
         raise ValueError("there are no controls: expected the scores of at least one")
-    weight, n = np.ones(held.size), held.size
-    if groups is not None:
+    if groups is None:
+        held.sort()
+        n, at_least = held.size, held.size - np.searchsorted(held, values, side="left")
+    else:
         group = group_codes(groups, held.size)
-        counts = np.bincount(group)
-        weight, n = 1.0 / counts[group], counts.size
-    order = np.argsort(held, kind="stable")
-    at_least = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
-    found = (1.0 + at_least[np.searchsorted(held[order], values, side="left")]) / (n + 1.0)
+        sizes = np.bincount(group)
+        order, n = np.argsort(held, kind="stable"), sizes.size
+        weights = np.append(np.cumsum((1.0 / sizes[group])[order][::-1])[::-1], 0.0)
+        at_least = weights[np.searchsorted(held[order], values, side="left")]
+    found = (1.0 + at_least) / (n + 1.0)
     return np.asarray(np.minimum(found, 1.0), dtype=np.float64)
 
 

@@ -8,9 +8,10 @@ and n_neg then count groups, those that hold positives and those that hold negat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil, log
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +26,11 @@ from discreet.stats.intervals import (
     delong_logit_interval,
     fpr_at_tpr_interval,
     rate_interval,
-    tpr_at_fpr_interval,
+    tpr_ends,
     wilson,
 )
-from discreet.stats.roc import RocCore, auc_variance, least_count, most_count
+from discreet.stats.roc import AucVariance, RocCore, auc_variance, least_count, most_count
+from discreet.stats.testing import paired_auc
 
 MISORDERED = 30.0
 """Misordered examples of the smaller class from which the plain logit-scale DeLong interval is used."""
@@ -51,16 +53,7 @@ def auroc_estimate(
     no groups, else "score": Agresti–Coull at the effective sample size (Obuchowski's variance with groups).
     Unresolved with fewer than two units of a class.
     """
-    sample = Sample.of(scores, labels, level, unit, groups)
-    if lacking := sample.lacking("AUROC", least=2):
-        return lacking
-    core = RocCore.of(sample.scores, sample.labels)
-    spread = auc_variance(core, sample.groups)
-    misordered = min(core.n_pos, core.n_neg) * min(spread.auc, 1.0 - spread.auc)
-    if method == "auto" and groups is None and misordered >= MISORDERED and spread.variance > 0.0:
-        return sample.estimate(spread.auc, delong_logit_interval(spread, level), "Mann–Whitney, logit-scale DeLong")
-    how = f"Agresti–Coull at the effective n of {'DeLong' if groups is None else 'Obuchowski'}"
-    return sample.estimate(spread.auc, auc_interval(spread, level), f"Mann–Whitney, {how}")
+    return Sample.of(scores, labels, unit, groups).auroc(level=level, method=method)
 
 
 def tpr_at_fpr_estimate(
@@ -72,15 +65,7 @@ def tpr_at_fpr_estimate(
     Unresolved where the negatives are so few that not one may pass (n_neg < 1 / fpr): that figure would be the TPR at
     zero false positives, whatever its name.
     """
-    sample = Sample.of(scores, labels, level, unit, groups)
-    target = share(fpr, "fpr", open_interval=True)
-    lacking = sample.too_few_to_choose(f"TPR at FPR {target:g}", sample.n_neg, "negatives", target,
-                                       lambda n: int(most_count(target, n)[0]) >= 1)
-    if lacking:
-        return lacking
-    value = RocCore.of(sample.scores, sample.labels).tpr_at_fpr(target)
-    ends = tpr_at_fpr_interval(sample.scores, sample.labels, target, level, sample.groups)
-    return sample.estimate(value, ends, sample.at_threshold("negatives"))
+    return Sample.of(scores, labels, unit, groups).tpr_at_fpr(fpr, level=level)
 
 
 def fpr_at_tpr_estimate(
@@ -91,15 +76,13 @@ def fpr_at_tpr_estimate(
 
     Unresolved where the positives are so few that not one may be missed (n_pos < 1 / (1 − tpr)).
     """
-    sample = Sample.of(scores, labels, level, unit, groups)
-    target = share(tpr, "tpr", open_interval=True)
-    lacking = sample.too_few_to_choose(f"FPR at TPR {target:g}", sample.n_pos, "positives", 1.0 - target,
+    sample, target = Sample.of(scores, labels, unit, groups), share(tpr, "tpr", open_interval=True)
+    lacking = sample.too_few_to_choose(f"FPR at TPR {target:g}", "positives", 1.0 - target, level,
                                        lambda n: int(least_count(target, n)[0]) < int(n[0]))
     if lacking:
         return lacking
-    value = RocCore.of(sample.scores, sample.labels).fpr_at_tpr(target)
     ends = fpr_at_tpr_interval(sample.scores, sample.labels, target, level, sample.groups)
-    return sample.estimate(value, ends, sample.at_threshold("positives"))
+    return sample.estimate(sample.core.fpr_at_tpr(target), ends, level, sample.at_threshold("positives"))
 
 
 def rate_estimate(
@@ -154,63 +137,115 @@ def precision_recall_estimates(
     return PrecisionRecall(among(flagged, truth, "predicted positives"), among(truth, flagged, "positives"))
 
 
-class Sample(NamedTuple):
-    """Checked scores (n,), labels (n,) and group codes (n,); n, n_pos and n_neg count units (groups if any)."""
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Checked scores (n,), labels (n,) and group codes (n,); n, n_pos and n_neg count units (groups if any).
+
+    Several figures of one sample sort it once.
+    """
 
     scores: FloatArray
     labels: BoolArray
     groups: IntArray | None
-    level: float
     unit: str
     n: int
     n_pos: int
     n_neg: int
 
     @classmethod
-    def of(cls, scores: ArrayLike, labels: ArrayLike, level: float, unit: str, groups: ArrayLike | None) -> Sample:
-        """Check and count. ValueError for NaN scores, other labels, unequal lengths, a level outside (0, 1)."""
+    def of(cls, scores: ArrayLike, labels: ArrayLike, unit: str = "example", groups: ArrayLike | None = None
+           ) -> Sample:
+        """Check and count. ValueError for NaN scores, other labels, unequal lengths."""
         values, truth = scored_labels(scores, labels)
-        share(level, "level", open_interval=True)
         if groups is None:
             n_pos = int(truth.sum())
-            return cls(values, truth, None, level, unit, truth.size, n_pos, truth.size - n_pos)
+            return cls(values, truth, None, unit, truth.size, n_pos, truth.size - n_pos)
         codes = group_codes(groups, truth.size)
         n, n_pos, n_neg = (np.unique(of).size for of in (codes, codes[truth], codes[~truth]))
-        return cls(values, truth, codes, level, unit, n, n_pos, n_neg)
+        return cls(values, truth, codes, unit, n, n_pos, n_neg)
 
-    def estimate(self, value: float, ends: Interval, method: str) -> Estimate:
+    @cached_property
+    def core(self) -> RocCore:
+        """The sorted scores. ValueError where a class is missing."""
+        return RocCore.of(self.scores, self.labels)
+
+    @cached_property
+    def spread(self) -> AucVariance:
+        """The AUC and its variance. ValueError with fewer than two units of a class."""
+        return auc_variance(self.core, self.groups)
+
+    def auroc(self, *, level: float = 0.95, method: Literal["auto", "score"] = "auto") -> Estimate:
+        """As `auroc_estimate`."""
+        share(level, "level", open_interval=True)
+        if lacking := self.lacking("AUROC", level, least=2):
+            return lacking
+        spread = self.spread
+        misordered = min(self.core.n_pos, self.core.n_neg) * min(spread.auc, 1.0 - spread.auc)
+        if method == "auto" and self.groups is None and misordered >= MISORDERED and spread.variance > 0.0:
+            ends = delong_logit_interval(spread, level)
+            return self.estimate(spread.auc, ends, level, "Mann–Whitney, logit-scale DeLong")
+        how = f"Agresti–Coull at the effective n of {'DeLong' if self.groups is None else 'Obuchowski'}"
+        return self.estimate(spread.auc, auc_interval(spread, level), level, f"Mann–Whitney, {how}")
+
+    def tpr_at_fpr(self, fpr: float, *, level: float = 0.95) -> Estimate:
+        """As `tpr_at_fpr_estimate`."""
+        share(level, "level", open_interval=True)
+        target = share(fpr, "fpr", open_interval=True)
+        lacking = self.too_few_to_choose(f"TPR at FPR {target:g}", "negatives", target, level,
+                                         lambda n: int(most_count(target, n)[0]) >= 1)
+        if lacking:
+            return lacking
+        ends = tpr_ends(self.core, target, level, self.groups)
+        return self.estimate(self.core.tpr_at_fpr(target), ends, level, self.at_threshold("negatives"))
+
+    def estimate(self, value: float, ends: Interval, level: float, method: str) -> Estimate:
         """A resolved estimate over this sample."""
-        return Estimate(value, *ends, self.level, self.n, self.n_pos, self.n_neg, self.unit, method)
+        return Estimate(value, *ends, level, self.n, self.n_pos, self.n_neg, self.unit, method)
 
-    def lacking(self, what: str, least: int = 1) -> Estimate | None:
+    def lacking(self, what: str, level: float, least: int = 1) -> Estimate | None:
         """Unresolved if a class has fewer than `least` units."""
         for name, have in (("positives", self.n_pos), ("negatives", self.n_neg)):
             if have < least:
-                return self._unresolved(what, have, name, f"{least} needed at the least")
+                return self._unresolved(what, have, name, level, f"{least} needed at the least")
         return None
 
     def too_few_to_choose(
-        self, what: str, have: int, name: str, rate: float, resolves: Callable[[IntArray], bool]
+        self, what: str, name: Literal["positives", "negatives"], rate: float, level: float,
+        resolves: Callable[[IntArray], bool],
     ) -> Estimate | None:
-        """`lacking`, or unresolved if of `have` units not one may be misjudged; says how many would do.
+        """`lacking`, or unresolved if of the units of a class not one may be misjudged; says how many would do.
 
         `rate` in (0, 1) is the share that may, `resolves` decides for a sample size. Both bounds of the interval are
         informative once the extreme score bounds the threshold: (1 − rate)ⁿ <= (1 − level) / 4.
         """
-        if (lacking := self.lacking(what)) or resolves(np.array([have])):
+        have = self.n_pos if name == "positives" else self.n_neg
+        if (lacking := self.lacking(what, level)) or resolves(np.array([have])):
             return lacking
         enough = max(1, int(1.0 / rate) - 1)
         while not resolves(np.array([enough])):
             enough += 1
-        bounded = max(enough, ceil(log((1.0 - self.level) / 4.0) / log(1.0 - rate)))
-        return self._unresolved(what, have, name, f"{enough} needed at the least, {bounded} for both bounds")
+        bounded = max(enough, ceil(log((1.0 - level) / 4.0) / log(1.0 - rate)))
+        return self._unresolved(what, have, name, level,
+                                f"{enough} needed at the least, {bounded} for both bounds")
 
     def at_threshold(self, name: str) -> str:
         """How a rate at an empirical threshold was made, the threshold being found among the class `name`."""
         size = "" if self.groups is None else ", at the effective n of groups"
         return f"empirical step; order statistics of the {name} and Clopper–Pearson, Bonferroni{size}"
 
-    def _unresolved(self, what: str, have: int, name: str, needed: str) -> Estimate:
+    def _unresolved(self, what: str, have: int, name: str, level: float, needed: str) -> Estimate:
         counted = name if self.groups is None else f"{self.unit}s with {name}"
-        return Estimate.unresolved(f"{what} over {have} {counted}: {needed}", level=self.level, n=self.n,
+        return Estimate.unresolved(f"{what} over {have} {counted}: {needed}", level=level, n=self.n,
                                    n_pos=self.n_pos, n_neg=self.n_neg, unit=self.unit)
+
+
+def auc_difference(target: Sample, control: Sample) -> Estimate:
+    """AUC of one score less that of another, as of a target and its control model, on the same examples."""
+    facts: dict[str, Any] = {name: getattr(target, name) for name in ("n", "n_pos", "n_neg", "unit")}
+    if (reason := target.auroc().reason) is not None:
+        return Estimate.unresolved(reason, **facts)
+    try:
+        test = paired_auc(target.core, control.core, groups=target.groups)
+    except ValueError:
+        return Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
+    return Estimate(test.difference, test.low, test.high, method="paired DeLong", **facts)

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.core.types import BoolArray
+from discreet.core.types import BoolArray, IntArray
 from discreet.stats.arrays import binary_labels, counts, group_codes, scipy_module, scored_labels, share
-from discreet.stats.roc import AucVariance, kish_size
+from discreet.stats.roc import AucVariance, RocCore, kish_size
 
 
 class Interval(NamedTuple):
@@ -143,27 +143,40 @@ def tpr_at_fpr_interval(
     Where there are too few negatives to bound the threshold the end is 0 or 1. With `groups` (n,) both parts use
     effective sample sizes. ValueError if a class is absent.
     """
-    values, truth = scored_labels(scores, labels)
+    core = RocCore.of(scores, labels)
+    return tpr_ends(core, fpr, level, None if groups is None else group_codes(groups, core.level_of.size))
+
+
+def tpr_ends(core: RocCore, fpr: float, level: float, groups: IntArray | None) -> Interval:
+    """`tpr_at_fpr_interval` of scores that are sorted already; `groups` are codes."""
     share(fpr, "fpr", open_interval=True)
     alpha = (1.0 - share(level, "level", open_interval=True)) / 4.0
-    if not truth.any() or truth.all():
-        raise ValueError(f"labels hold {int(truth.sum())} positives of {truth.size}: expected both classes")
-    positives, negatives = values[truth], np.sort(values[~truth])[::-1]
-    codes = None if groups is None else group_codes(groups, truth.size)
-    of_pos, of_neg = (None, None) if codes is None else (codes[truth], codes[~truth])
-    near = negatives[max(round(fpr * negatives.size), 1) - 1]
-    n = effective_sample(values[~truth] >= near, of_neg)
-    above, below = threshold_ranks(n, fpr, alpha)
+    of_pos, of_neg = (None, None) if groups is None else (groups[core.rows_pos], groups[core.rows_neg])
+    size = float(core.n_neg)
+    if of_neg is not None:
+        size = effective_sample(core.level_of[core.rows_neg] <= _level(core, max(round(fpr * core.n_neg), 1)), of_neg)
+    above, below = threshold_ranks(size, fpr, alpha)
     low, high = 0.0, 1.0
     if above > 0:
-        hits = positives > negatives[max(int(above * negatives.size / n), 1) - 1]
-        size = effective_sample(hits, of_pos)
-        low = binomial_lower(float(hits.mean()) * size, size, alpha)
+        share_beyond, n = _beyond(core, _level(core, max(int(above * core.n_neg / size), 1)) - 1, of_pos)
+        low = binomial_lower(share_beyond * n, n, alpha)
     if below is not None:
-        hits = positives >= negatives[min(int(np.ceil(below * negatives.size / n)), negatives.size) - 1]
-        size = effective_sample(hits, of_pos)
-        high = binomial_upper(float(hits.mean()) * size, size, alpha)
+        rank = min(int(np.ceil(below * core.n_neg / size)), core.n_neg)
+        share_beyond, n = _beyond(core, _level(core, rank), of_pos)
+        high = binomial_upper(share_beyond * n, n, alpha)
     return Interval(low, high)
+
+
+def _level(core: RocCore, rank: int) -> int:
+    """The level of the negative at this rank, the highest being at rank 1."""
+    return int(np.searchsorted(core.counts.cum_neg[0], rank))
+
+
+def _beyond(core: RocCore, level: int, of_pos: IntArray | None) -> tuple[float, float]:
+    """The share of positives at this level or a higher one (none for −1), and the effective number of positives."""
+    passed = 0 if level < 0 else int(core.counts.cum_pos[0, level])
+    size = core.n_pos if of_pos is None else effective_sample(core.level_of[core.rows_pos] <= level, of_pos)
+    return passed / core.n_pos, float(size)
 
 
 def fpr_at_tpr_interval(

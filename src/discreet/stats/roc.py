@@ -15,6 +15,7 @@ matrix. With groups (users): Obuchowski (1997), eq. 3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ class RocCurve(NamedTuple):
     thresholds: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RocCore:
     """Sorted scores of n examples of which both classes are present.
 
@@ -45,8 +46,6 @@ class RocCore:
         Distinct scores, falling.
     level_pos, level_neg : arrays (k,)
         Positives and negatives at each distinct score.
-    step_of_level : array (k,)
-        The step of the curve that each distinct score belongs to.
     level_of : array (n,)
         Index into `thresholds` of every example, in the order given.
     rows_pos, rows_neg : arrays (n_pos,), (n_neg,)
@@ -56,7 +55,6 @@ class RocCore:
     thresholds: FloatArray
     level_pos: IntArray
     level_neg: IntArray
-    step_of_level: IntArray
     level_of: IntArray
     rows_pos: IntArray
     rows_neg: IntArray
@@ -73,12 +71,17 @@ class RocCore:
         new = np.concatenate(([True], falling[1:] != falling[:-1]))
         level_of = np.empty(truth.size, dtype=np.int64)
         level_of[order] = np.cumsum(new) - 1
-        thresholds = falling[new]
-        pos, neg = (np.bincount(level_of[of], minlength=thresholds.size) for of in (truth, ~truth))
+        first = np.flatnonzero(new)
+        pos = np.add.reduceat(truth[order], first, dtype=np.int64)
+        neg = np.diff(first, append=truth.size) - pos
+        return cls(falling[first], pos, neg, level_of, np.flatnonzero(truth), np.flatnonzero(~truth))
+
+    @cached_property
+    def step_of_level(self) -> IntArray:
+        """(k,) the step of the curve that each distinct score belongs to."""
         # Neighbouring levels of one class are one step; a level with both classes stays alone.
-        kind = (pos > 0).astype(np.int64) - (neg > 0)
-        step_of_level = np.concatenate(([0], np.cumsum((kind[1:] != kind[:-1]) | (kind[1:] == 0))))
-        return cls(thresholds, pos, neg, step_of_level, level_of, np.flatnonzero(truth), np.flatnonzero(~truth))
+        kind = (self.level_pos > 0).astype(np.int64) - (self.level_neg > 0)
+        return np.concatenate(([0], np.cumsum((kind[1:] != kind[:-1]) | (kind[1:] == 0))))
 
     @property
     def n_pos(self) -> int:
@@ -99,29 +102,33 @@ class RocCore:
         """The step of each of the examples `rows`."""
         return self.step_of_level[self.level_of[rows]]
 
+    @cached_property
     def counts(self) -> StepCounts:
-        """The sample as it is: one row."""
-        pos, neg = (np.bincount(self.step_of_level, weights=level, minlength=self.n_steps).astype(np.int64)[None, :]
-                    for level in (self.level_pos, self.level_neg))
-        return StepCounts.of(pos, neg)
+        """The sample as it is: one row, each distinct score a step."""
+        return StepCounts.of(self.level_pos[None, :], self.level_neg[None, :])
 
     def auroc(self) -> float:
         """Area under the curve (Mann–Whitney, ties one half)."""
-        return float(self.counts().auroc()[0])
+        return float(self.counts.auroc()[0])
 
     def fpr_at_tpr(self, tpr: float) -> float:
         """Smallest FPR over thresholds whose TPR >= `tpr` in [0, 1]."""
-        return float(self.counts().fpr_at_tpr(share(tpr, "tpr"))[0])
+        return float(self.counts.fpr_at_tpr(share(tpr, "tpr"))[0])
 
     def tpr_at_fpr(self, fpr: float) -> float:
         """Largest TPR over thresholds whose FPR <= `fpr` in [0, 1]."""
-        return float(self.counts().tpr_at_fpr(share(fpr, "fpr"))[0])
+        return float(self.counts.tpr_at_fpr(share(fpr, "fpr"))[0])
 
     def curve(self) -> RocCurve:
         """All corners, ties grouped, one per distinct score."""
-        tpr = np.concatenate(([0], np.cumsum(self.level_pos))) / self.n_pos
-        fpr = np.concatenate(([0], np.cumsum(self.level_neg))) / self.n_neg
+        tpr = np.concatenate(([0], self.counts.cum_pos[0])) / self.n_pos
+        fpr = np.concatenate(([0], self.counts.cum_neg[0])) / self.n_neg
         return RocCurve(fpr, tpr, np.concatenate(([np.inf], self.thresholds)))
+
+    def midranks(self) -> FloatArray:
+        """(k,) the rank of each distinct score among all examples, 1 the lowest, ties averaged."""
+        tied = self.level_pos + self.level_neg
+        return self.level_of.size - np.cumsum(tied) + (tied + 1) / 2.0
 
     def threshold_at_tpr(self, tpr: float) -> float:
         """Highest threshold whose TPR >= `tpr`."""
@@ -259,8 +266,8 @@ def placements(core: RocCore) -> tuple[FloatArray, FloatArray]:
 
 def _by_level(core: RocCore) -> tuple[FloatArray, FloatArray]:
     """At each level the placement of a positive, and that of a negative."""
-    below = core.n_neg - np.cumsum(core.level_neg) + core.level_neg / 2
-    above = np.cumsum(core.level_pos) - core.level_pos / 2
+    below = core.n_neg - core.counts.cum_neg[0] + core.level_neg / 2
+    above = core.counts.cum_pos[0] - core.level_pos / 2
     return below / core.n_neg, above / core.n_pos
 
 
@@ -292,14 +299,18 @@ def auc_covariance(cores: list[RocCore], groups: ArrayLike | None = None) -> Flo
         same_length(core.level_of, n, "scores")
         if not np.array_equal(core.rows_pos, first.rows_pos):
             raise ValueError("scores are compared on the same examples: expected equal labels in equal order")
-    unit_of = np.arange(n) if groups is None else group_codes(groups, n)
-    n_units = int(unit_of.max()) + 1
+    unit_of = None if groups is None else group_codes(groups, n)
     # Per unit and class the sum of (placement − AUC) / class size, (k, units), and the units that hold the class.
     sums, held = [], []
     for rows, values in zip((first.rows_pos, first.rows_neg), zip(*map(placements, cores), strict=True), strict=True):
-        centred = (np.stack(values) - np.mean(values, axis=1, keepdims=True)) / rows.size
-        sums.append(np.stack([np.bincount(unit_of[rows], weights=row, minlength=n_units) for row in centred]))
-        held.append(np.unique(unit_of[rows]).size)
+        centred = np.stack(values)
+        centred -= centred.mean(axis=1, keepdims=True)
+        centred /= rows.size
+        if unit_of is not None:
+            n_units = int(unit_of.max()) + 1
+            centred = np.stack([np.bincount(unit_of[rows], weights=row, minlength=n_units) for row in centred])
+        sums.append(centred)
+        held.append(rows.size if unit_of is None else np.unique(unit_of[rows]).size)
     (pos, neg), (n_pos, n_neg) = sums, held
     _need_two(n_pos, n_neg)
     covariance = n_pos / (n_pos - 1) * (pos @ pos.T) + n_neg / (n_neg - 1) * (neg @ neg.T)

@@ -18,7 +18,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.core.types import FloatArray, IntArray
-from discreet.stats.arrays import counts, group_codes, midranks, same_length, scipy_module, scored_labels, share
+from discreet.stats.arrays import counts, group_codes, scipy_module, share
 from discreet.stats.intervals import normal_quantile
 from discreet.stats.roc import CELLS, RocCore, StepCounts, auc_covariance
 
@@ -86,9 +86,13 @@ def delong_test(
 
     ValueError where both AUCs are known without spread but differ (all placements equal): use a permutation.
     """
-    cores = [RocCore.of(scores_a, labels), RocCore.of(scores_b, labels)]
-    auc_a, auc_b = cores[0].auroc(), cores[1].auroc()
-    covariance = auc_covariance(cores, groups)
+    return paired_auc(RocCore.of(scores_a, labels), RocCore.of(scores_b, labels), level=level, groups=groups)
+
+
+def paired_auc(a: RocCore, b: RocCore, *, level: float = 0.95, groups: ArrayLike | None = None) -> PairedAuc:
+    """`delong_test` of scores that are sorted already."""
+    auc_a, auc_b = a.auroc(), b.auroc()
+    covariance = auc_covariance([a, b], groups)
     variance = float(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1])
     difference = auc_a - auc_b
     # Equal scores leave rounding of order 1e-17 where the variance is 0.
@@ -107,19 +111,25 @@ def rank_sum_p(scores: ArrayLike, labels: ArrayLike, groups: ArrayLike | None = 
     mean and variance when labels are permuted among the examples, or among whole `groups` (n,); normal approximation.
 
     Without groups this is the Mann–Whitney test with its correction for ties. 1 where every permutation is the same.
-    ValueError for a group with both labels.
+    ValueError for a group with both labels, and where all labels are the same.
     """
-    values, positive = scored_labels(scores, labels)
-    ranks: FloatArray = midranks(values) - (values.size + 1) / 2.0
+    return rank_p(RocCore.of(scores, labels), groups)
+
+
+def rank_p(core: RocCore, groups: ArrayLike | None = None) -> float:
+    """`rank_sum_p` of scores that are sorted already."""
+    n, n_pos = core.level_of.size, core.n_pos
+    ranks = core.midranks() - (n + 1) / 2.0
+    of_pos, squares = float((ranks * core.level_pos).sum()), ranks**2 * (core.level_pos + core.level_neg)
     if groups is not None:
-        unit = group_codes(groups, values.size)
-        of_group = np.bincount(unit, weights=positive) > 0
-        if (of_group[unit] != positive).any():
+        unit = group_codes(groups, n)
+        of_group = np.bincount(unit[core.rows_pos], minlength=int(unit.max()) + 1) > 0
+        if of_group[unit[core.rows_neg]].any():
             raise ValueError("a group has positives and negatives: expected whole groups to be one or the other")
-        ranks, positive = np.bincount(unit, weights=ranks).astype(np.float64), of_group
-    n, n_pos = positive.size, int(positive.sum())
-    deviation = sqrt(n_pos * (n - n_pos) / (n * max(n - 1, 1)) * float((ranks**2).sum()))
-    return 1.0 if deviation == 0.0 else NormalDist().cdf(-float(ranks[positive].sum()) / deviation)
+        summed = np.bincount(unit, weights=ranks[core.level_of])
+        n, n_pos, of_pos, squares = summed.size, int(of_group.sum()), float(summed[of_group].sum()), summed**2
+    deviation = sqrt(n_pos * (n - n_pos) / (n * max(n - 1, 1)) * float(squares.sum()))
+    return 1.0 if deviation == 0.0 else NormalDist().cdf(-of_pos / deviation)
 
 
 def bootstrap_roc(core: RocCore, statistics: Sequence[Statistic], rng: Generator, *, n_resamples: int = 1000
@@ -145,10 +155,10 @@ def bootstrap_weights(
     the stratum "all of those". Without `groups` every example is its own unit.
     """
     _positive(n_resamples)
-    unit_of = np.arange(n) if groups is None else group_codes(groups, n)
-    members = _units_by_stratum(unit_of, None if strata is None else group_codes(strata, n, "strata"))
+    unit_of = None if groups is None else group_codes(groups, n)
+    members = _units_by_stratum(n, unit_of, None if strata is None else group_codes(strata, n, "strata"))
     for drawn in _drawn_units(members, rng, n_resamples, max(1, CELLS // n)):
-        yield drawn if groups is None else drawn.take(unit_of, axis=1)
+        yield drawn if unit_of is None else drawn.take(unit_of, axis=1)
 
 
 def percentile_interval(draws: ArrayLike, level: float = 0.95) -> tuple[float, float]:
@@ -223,12 +233,13 @@ def _joint_null(observed: ArrayLike, null: ArrayLike) -> tuple[FloatArray, Float
 
 def _drawn_units(members: list[IntArray], rng: Generator, n_resamples: int, rows: int) -> Iterator[IntArray]:
     """Blocks (rows, units) of how often each unit is drawn, as many draws per stratum as it has `members`."""
-    n_units = sum(units.size for units in members)
-    place = np.argsort(np.concatenate(members))
+    every, n_units = np.concatenate(members), sum(units.size for units in members)
+    place = None if (np.diff(every) > 0).all() else np.argsort(every)
     for start in range(0, n_resamples, rows):
         if min(rows, n_resamples - start) == 1:
-            tallies = [np.bincount(rng.integers(0, units.size, units.size), minlength=units.size) for units in members]
-            yield np.concatenate(tallies).take(place)[None, :]
+            tallies = np.concatenate([
+                np.bincount(rng.integers(0, units.size, units.size), minlength=units.size) for units in members])
+            yield (tallies if place is None else tallies.take(place))[None, :]
             continue
         drawn = np.zeros((min(rows, n_resamples - start), n_units), dtype=np.int64)
         for units in members:
@@ -262,11 +273,13 @@ def _tally(table: IntArray, histogram: IntArray, rng: Generator) -> None:
         np.add.at(histogram.reshape(-1), at, 1)
 
 
-def _units_by_stratum(unit_of: IntArray, strata: IntArray | None) -> list[IntArray]:
-    n_units = int(unit_of.max()) + 1
+def _units_by_stratum(n: int, unit_of: IntArray | None, strata: IntArray | None) -> list[IntArray]:
+    n_units = n if unit_of is None else int(unit_of.max()) + 1
     if strata is None:
         return [np.arange(n_units)]
-    same_length(strata, unit_of.size, "strata")
+    if unit_of is None:
+        # In the order that compositions have below: what holds the last stratum alone comes first.
+        return [np.flatnonzero(strata == code) for code in range(int(strata.max()), -1, -1)]
     holds = np.zeros((n_units, int(strata.max()) + 1), dtype=np.bool_)
     holds[unit_of, strata] = True
     composition = np.unique(holds, axis=0, return_inverse=True)[1].reshape(-1)

@@ -14,12 +14,13 @@ from tests.audit.membership.scenes import drawn, ends, sets_of, sure
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.attack import score_all
-from discreet.audit.membership.attackers import Named, gains, named_members, strongest_estimate
+from discreet.audit.membership.attackers import Named, gains, named_members
 from discreet.audit.membership.evaluation_sets import Selector
 from discreet.audit.membership.rows import JudgedRow, judged_rows
 from discreet.core.records import Estimate
 from discreet.stats import tpr_at_fpr
-from discreet.stats.attackers import AttackScores, tpr_bounds
+from discreet.stats.attackers import strongest_rates, tpr_bounds
+from discreet.stats.estimates import Sample
 
 HONEST = World(members=300, others=60, clean=300, leak=2.0)
 
@@ -118,7 +119,7 @@ def test_without_a_leak_naming_is_worth_the_base_rate() -> None:
 def test_the_estimate_reads_as_the_sentence() -> None:
     rng = np.random.default_rng(0)
     member = np.arange(800) < 400
-    given = [AttackScores(rng.normal(size=800) + shift * member, member) for shift in (0.5, 1.5)]
-    share = strongest_estimate(given, 0.01)
+    given = [Sample.of(rng.normal(size=800) + shift * member, member) for shift in (0.5, 1.5)]
+    [(share, _)] = strongest_rates(given, [0.01], 2)
     assert f"names more than {ceil(1000 * sure(share.high))} of" in named(share, attacks=2).at_most
     assert (share.n_pos, share.n_neg, share.level) == (400, 400, 0.95)

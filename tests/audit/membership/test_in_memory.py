@@ -189,6 +189,25 @@ def test_groups() -> None:
 
 @pytest.mark.parametrize(("options", "error", "match"), [
     ({"references": -1}, UsageError, "references is -1"),
+    ({"references": "3"}, UsageError, "references is '3': expected a whole number of at least 0"),
+    ({"references": True}, UsageError, "references is True: expected a whole number"),
+    ({"references": [FOREST]}, UsageError, "references is a list: expected a whole number"),
+    ({"reference": 3}, UsageError, "no option 'reference'; did you mean 'references'"),
+    ({"selection": FOREST}, UsageError, "no option 'selection'; did you mean 'selector'"),
+    ({"batch": 0}, UsageError, "batch is 0: expected a whole number of at least 1"),
+    ({"checkpoints": 3}, UsageError, "checkpoints is 3: expected a function from a fitted model"),
+    ({"classes": "ab"}, UsageError, "classes is 'ab': expected a list of names"),
+    ({"seed": "a"}, UsageError, "seed is 'a': expected a whole number"),
+    ({"permutations": 9.5}, UsageError, r"permutations is 9\.5: expected a whole number"),
+    ({"attacks": "loss"}, UsageError, r"attacks is 'loss': expected a list of names, such as \['loss'\]"),
+    ({"exclude_parts": "class calm"}, UsageError, "exclude_parts is 'class calm': expected a list of names"),
+    ({"exclude_parts": [1]}, UsageError, "exclude_parts holds 1: expected a list of names"),
+    ({"exclude_parts": ["class clam"]}, UsageError,
+     r"'class clam' is no part that can be excluded: did you mean 'class calm'\? Expected some of class calm, class "),
+    ({"exclude_parts": ["toxic"]}, UsageError, r"'toxic' is no part .*: did you mean 'class toxic'\?"),
+    ({"base_rates": 0.1}, UsageError, r"base_rates is 0\.1: expected a list of shares"),
+    ({"tolerance_auc": "0.6"}, UsageError, r"tolerance AUC is '0\.6': expected a number"),
+    ({"design": "randomized"}, UsageError, "design is 'randomized'; did you mean 'randomised'"),
     ({"control_data": OUT}, UsageError, "control_data trains the control model, and no control"),
     ({"control": FOREST}, InputError, "control 'control' has the same scores as target 'target'"),
     ({"classes": ["one"]}, UsageError, "classes has 1 name, and the model 2 classes"),
@@ -252,3 +271,23 @@ def test_records_given_as_one_form_only() -> None:
     with pytest.raises(InputError, match="inputs are given as list and ndarray"):
         discreet.audit_model(FOREST, IN, (["a"] * 10, Y[:10]))
     assert len(read_records(IN, "members")) == 500
+
+
+def test_a_table_of_texts_whose_column_has_another_name() -> None:
+    """A vectoriser reads the names of the columns of a data frame: the message says what to name."""
+    texts = [f"word {place} number {place % 7}" for place in range(60)]
+    labels = np.where(np.arange(60) % 2, "a", "b")
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, labels)
+    table = pd.DataFrame({"body": texts, "label": labels})
+    with pytest.raises(InputError, match=r"gave an array of the shape \(1, 2\).*name their column with text="):
+        discreet.audit_model(model, table[:30], table[30:])
+    found = discreet.audit_model(model, table[:30], table[30:], text="body", attacks=[], permutations=0, bootstraps=1)
+    assert found.verdict == "inconclusive"
+
+
+def test_a_run_is_not_saved_over_a_file(tmp_path: Path) -> None:
+    found = discreet.audit_model(FOREST, IN, OUT, attacks=[], permutations=0, bootstraps=1)
+    (tmp_path / "run").write_text("mine")
+    with pytest.raises(UsageError, match=r"cannot write .*run.result\.json: not a directory"):
+        found.save(tmp_path / "run")
+    assert (tmp_path / "run").read_text() == "mine"

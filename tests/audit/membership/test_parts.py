@@ -110,8 +110,6 @@ def test_an_excluded_part_has_no_figure_and_is_named() -> None:
     for wrong in ("class 7", "all records", "structure", "least likely records"):
         with pytest.raises(UsageError, match="is no part that can be excluded: expected some of class 0, class 1"):
             check_parts(table, [wrong])
-    with pytest.raises(UsageError, match=r"expected a list of names, such as \['class 1'\]"):
-        check_parts(table, "class 1")
 
 
 def test_the_sizes_of_parts_are_those_that_are_judged() -> None:

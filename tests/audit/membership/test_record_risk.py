@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.audit.membership.scenes import drawn, sure
 
 import discreet
 from discreet.audit.core.simulate import World
+from discreet.audit.membership import record_risk
 from discreet.audit.membership.record_risk import ERROR, FIRST, RecordRisk
 from discreet.audit.scores.table import ScoreTable
 from discreet.report import summarise, to_html, to_text
@@ -66,14 +68,15 @@ def test_nobody_is_named_without_a_leak() -> None:
     (replace(WORLD, leak=6.0, members=20, others=20, clean=12), "randomised", "nobody can be named with fewer than 19"),
     (replace(WORLD, leak=6.0, shift=6.0, neutral=0), "randomised", "would be named on the control model"),
 ])
-def test_no_list_is_not_an_empty_list(world: World, design: str, said: str) -> None:
+def test_no_list_is_not_an_empty_list(world: World, design: str, said: str, tmp_path: Path) -> None:
     audit = audited(drawn(world), design, attacks=["loss"])
     risk = sure(audit.decisive.records)
     assert risk.named.value is None
     assert said in sure(risk.named.reason)
     assert np.isnan(risk.q).all()
     assert all(one.named.value is None for one in risk.parts)
-    rows = list(csv.DictReader(io.StringIO(audit.records_csv())))
+    audit.write_records(tmp_path / "records.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "records.csv").read_text())))
     assert {(row["q"], row["named"]) for row in rows} == {("", "")}
     assert said.rsplit(maxsplit=1)[-1] in to_text(summarise(audit.record))
     assert "nobody can be" in to_html(summarise(audit.record))
@@ -105,14 +108,16 @@ def test_users_count_once() -> None:
     assert risk.p.min() >= 1.0 / (max(one.controls for one in risk.parts) + 1.0)
 
 
-def test_the_table_and_the_page_hold_no_text() -> None:
+def test_the_table_and_the_page_hold_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = drawn(replace(WORLD, leak=6.0))
     texts = {str(one): f"secret {place} words that nobody else has said here {place}"
              for place, one in enumerate(table.examples.id)}
     member, other = np.flatnonzero(table.member[0] == 1)[:2]
     texts[table.examples.id[other]] = texts[table.examples.id[member]].upper()
     audit = audited(table, attacks=["loss"], texts=texts)
-    rows = {row["id"]: row for row in csv.DictReader(io.StringIO(audit.records_csv()))}
+    audit.write_records(tmp_path / "records.csv")
+    written = (tmp_path / "records.csv").read_text()
+    rows = {row["id"]: row for row in csv.DictReader(io.StringIO(written))}
     assert len(rows) == 700
     named = [row for row in rows.values() if row["named"] == "True"]
     assert all(float(row["q"]) <= ERROR for row in named)
@@ -120,5 +125,8 @@ def test_the_table_and_the_page_hold_no_text() -> None:
     pair = [table.examples.id[member], table.examples.id[other]]
     assert [rows[one]["nearest_duplicate"] for one in pair] == pair[::-1]
     assert sum(bool(row["nearest_duplicate"]) for row in rows.values()) == 2
-    assert "secret" not in audit.records_csv() + json.dumps(audit.record) + to_html(summarise(audit.record))
+    assert "secret" not in written + json.dumps(audit.record) + to_html(summarise(audit.record))
     assert float(next(iter(rows.values()))["p"]) == pytest.approx(sure(audit.decisive.records).p.min())
+    monkeypatch.setattr(record_risk, "BLOCK", 300)
+    audit.write_records(tmp_path / "in_blocks.csv")
+    assert (tmp_path / "in_blocks.csv").read_text() == written

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import membership_truth, membership_truth_tables
-from benchmarks.membership_truth import LEAKS, Corpus, Draw, Source, corpus_of, kept_lines, run
+from benchmarks.membership_truth import COPIES, LEAKS, PLANTED, Corpus, Draw, Source, corpus_of, kept_lines, run
+
+from discreet.audit.membership.evaluation_sets import boundary
+from discreet.audit.membership.named_parts import LEAST_LIKELY
+from discreet.audit.membership.parts import LEAST_LIKELY_SIZE
 
 ROWS = 600
 MADE = Source("made/all.jsonl.gz", {"calm": None, "rude": 150}, group="user")
@@ -50,7 +54,7 @@ def test_units_are_on_one_side(corpus: Corpus) -> None:
         assert np.unique(side[corpus.unit == unit]).size == 1
 
 
-@pytest.mark.parametrize("leak", LEAKS)
+@pytest.mark.parametrize("leak", [leak for leak in LEAKS if leak not in (LEAST_LIKELY, PLANTED)])
 def test_a_target_trains_on_members_where_it_leaks_and_on_the_pool_elsewhere(corpus: Corpus, leak: str) -> None:
     draw = Draw(corpus, 0)
     rows, labels = draw.trained_on(leak)
@@ -61,6 +65,24 @@ def test_a_target_trains_on_members_where_it_leaks_and_on_the_pool_elsewhere(cor
     same = labels.tolist() == corpus.label[rows].tolist()
     assert same == (leak != "learnt nothing")
     assert sorted(labels) == sorted(corpus.label[rows])
+
+
+@pytest.mark.parametrize(("leak", "copies"), [(LEAST_LIKELY, 1), (PLANTED, COPIES)])
+def test_a_target_trains_on_the_pool_and_on_the_members_of_a_small_part(corpus: Corpus, leak: str, copies: int) -> None:
+    draw = Draw(corpus, 0)
+    rows, count = np.unique(draw.trained_on(leak)[0], return_counts=True)
+    member = draw.side[rows] == 0
+    assert set(rows[~member]) == set(np.flatnonzero(draw.side == 2))
+    assert set(count[member]) == {copies}
+    told = draw.told(draw.table("linear"), leak)
+    if leak == PLANTED:
+        assert set(rows[member]) == {int(told.examples.id[place]) for place in np.flatnonzero(
+            (told.examples.planted == COPIES) & (told.member[0] == 1))}
+    else:
+        part = boundary(draw.selector[np.arange(draw.judged.size), told.examples.label], told.examples.label,
+                        told.member[0], LEAST_LIKELY_SIZE)
+        assert set(rows[member]) == set(draw.judged[part][told.member[0][part] == 1])
+        assert not told.member[told.of_role("selection")[0]].any()
 
 
 def test_references_and_control_are_as_stated(corpus: Corpus) -> None:
@@ -76,11 +98,11 @@ def test_references_and_control_are_as_stated(corpus: Corpus) -> None:
 
 def test_a_run_goes_on_where_it_ended(data: Path) -> None:
     runs = data / "runs.jsonl"
-    run(data, runs, 1, "")
+    run(data, runs, 1, "", LEAKS)
     lines = runs.read_text(encoding="utf-8").splitlines()
     assert [line["leak"] for line in kept_lines(runs)] == list(LEAKS)
     runs.write_text("\n".join(lines[:3]) + "\n", encoding="utf-8")
-    run(data, runs, 1, "")
+    run(data, runs, 1, "", LEAKS)
     again = kept_lines(runs)
     for one in (*again, *(first := [json.loads(line) for line in lines])):
         del one["cpu"]

@@ -87,8 +87,6 @@ def test_models_trained_apart_on_separable_data_are_two(penalty: float, decimals
             odds = fitted.decision_function(features)
             logits = np.stack([np.zeros(6_000), odds], axis=1)
             scores.append(logits if decimals is None else as_probabilities(logits, decimals))
-    agreement = order_agreement(*(signals(x[:, None, :], label)[0] for x in scores))
-    print(penalty, decimals, agreement)
     check_table(table_of(scores[0], scores[1], label, as_prob=decimals is not None), "x")
 
 

@@ -10,7 +10,7 @@ a boundary that is selected among members and non-members separately is selected
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import sqrt
@@ -74,29 +74,34 @@ class Units:
 
 
 class _Tops(NamedTuple):
-    """The best-scored part of a sample by each of k scores: t negatives (k, t), scores falling; how many positives
-    score higher than each (k, t + 1); the positives, one score behind the other, and where each begins (k,)."""
+    """The best-scored part of a sample by each of k scores, of which d differ in what they order: t negatives (d, t),
+    scores falling; how many positives score higher than each (d, t + 1); the positives, one score behind the other, and
+    where each begins (d,); which of them each score is (k,). A positive or negative is its place in the sample with all
+    positives first."""
 
     negatives: IntArray
     above: IntArray
     positives: IntArray
     start: IntArray
+    which: IntArray
     whole: bool
 
     @classmethod
-    def of(cls, scores: Sequence[FloatArray], member: BoolArray, n_negatives: int) -> _Tops:
-        pos, neg = np.flatnonzero(member), np.flatnonzero(~member)
-        whole = n_negatives >= neg.size
-        negatives, above, positives = [], [], []
+    def of(cls, scores: Iterable[FloatArray], member: BoolArray, n_negatives: int) -> _Tops:
+        n_pos = int(np.count_nonzero(member))
+        whole = n_negatives >= member.size - n_pos
+        kept, which = dict[bytes, tuple[int, IntArray, IntArray, IntArray]](), []
         for one in scores:
-            found = neg[np.argsort(-one[neg])[:n_negatives]]
-            higher = pos if whole else pos[one[pos] > one[found[-1]]]
-            higher = higher[np.argsort(-one[higher])]
-            negatives.append(found)
-            above.append(np.append(np.searchsorted(-one[higher], -one[found], side="left"), higher.size))
-            positives.append(higher)
+            pos, neg = -one[member], -one[~member]
+            negatives = np.argsort(neg)[:n_negatives]
+            higher = np.arange(pos.size) if whole else np.flatnonzero(pos < neg[negatives[-1]])
+            higher = higher[np.argsort(pos[higher])]
+            above = np.append(np.searchsorted(pos[higher], neg[negatives], side="left"), higher.size)
+            key = b"".join(part.tobytes() for part in (negatives, above, higher))
+            which.append(kept.setdefault(key, (len(kept), negatives + n_pos, above, higher))[0])
+        _, every, aboves, positives = zip(*kept.values(), strict=True)
         start = np.cumsum([0, *(higher.size for higher in positives[:-1])])
-        return cls(np.stack(negatives), np.stack(above), np.concatenate(positives), start, whole)
+        return cls(np.stack(every), np.stack(aboves), np.concatenate(positives), start, np.array(which), whole)
 
     def tpr(self, weights: IntArray, allowed: IntArray, n_pos: IntArray) -> FloatArray | None:
         """(k, f, b) under weights (b, n), where `allowed` (f, b) negatives may pass of which `n_pos` positives there
@@ -111,31 +116,37 @@ class _Tops(NamedTuple):
         np.cumsum(weights.take(self.positives, axis=1), axis=1, out=passed[:, 1:])
         rows = np.arange(len(weights))[:, None]
         found = (passed[rows, upto] - passed[rows, self.start]) / n_pos[:, None]
-        return np.asarray(np.moveaxis(found, 2, 0), dtype=np.float64)
+        return np.asarray(np.moveaxis(found, 2, 0)[self.which], dtype=np.float64)
 
 
 def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[float], rng: Generator, *,
-              n_resamples: int = 1000, groups: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """TPR at each empirical FPR for k scores (n,): as they are (k, f), and under shared resamples (k, f, n_resamples).
+              n_resamples: int = 1000, groups: IntArray | None = None, rows: IntArray | slice = slice(None)
+              ) -> tuple[FloatArray, FloatArray]:
+    """TPR at each empirical FPR for k scores: as they are (k, f), and under shared resamples (k, f, n_resamples).
 
-    Resamples are stratified by membership, groups are drawn whole (`discreet.stats.bootstrap_weights`). The TPR is the
-    largest over thresholds whose FPR is at most the one asked for, as in `discreet.stats.tpr_at_fpr`.
+    `member` and `groups` (n,) are those of the `rows` (n,) of the scores, by default of all. Resamples are stratified
+    by membership, groups are drawn whole (`discreet.stats.bootstrap_weights`). The TPR is the largest over thresholds
+    whose FPR is at most the one asked for, as in `discreet.stats.tpr_at_fpr`.
     """
     n_pos, n_neg = int(member.sum()), int((~member).sum())
+    # Members first: each stratum is then drawn in place.
+    strata = np.arange(member.size) < n_pos
+    if groups is not None:
+        groups = np.concatenate([groups[member], groups[~member]])
     reach = max(fprs) * n_neg
-    top = _Tops.of(scores, member, int(reach + 8 * sqrt(reach + 1) + 8))
+    top = _Tops.of((one[rows] for one in scores), member, int(reach + 8 * sqrt(reach + 1) + 8))
     as_it_is = np.ones((1, member.size), dtype=np.int64)
     parts = []
     for weights in chain([as_it_is],
-                         bootstrap_weights(member.size, rng, n_resamples=n_resamples, strata=member, groups=groups)):
+                         bootstrap_weights(member.size, rng, n_resamples=n_resamples, strata=strata, groups=groups)):
         drawn = np.array([n_pos]), np.array([n_neg])
         if groups is not None:  # else as many members and non-members as there are
-            drawn = weights.sum(axis=1, where=member), weights.sum(axis=1, where=~member)
+            drawn = weights.sum(axis=1, where=strata), weights.sum(axis=1, where=~strata)
         allowed = np.stack([np.broadcast_to(most_count(fpr, drawn[1]), weights.shape[:1]) for fpr in fprs])
         found = top.tpr(weights, allowed, drawn[0])
         if found is None:
             # Large groups may do so again and again: from here on everything is read.
-            top = _Tops.of(scores, member, n_neg)
+            top = _Tops.of((one[rows] for one in scores), member, n_neg)
             found = top.tpr(weights, allowed, drawn[0])
             assert found is not None
         parts.append(found)

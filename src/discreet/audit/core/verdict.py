@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib.resources import files
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from discreet.audit.scores.table import ScoreTable
-from discreet.core.errors import MissingExtraError, UsageError
+from discreet.core.errors import MissingExtraError, UsageError, shown
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.records import plain
 from discreet.report import summarise, to_html, to_text
@@ -133,10 +134,10 @@ def overall(words: Iterable[Word]) -> Word:
     return "fail" if "fail" in found else "inconclusive" if "inconclusive" in found else "pass"
 
 
-def check_at_least(name: str, value: int, least: int = 0) -> None:
-    """UsageError where the option `name` is below `least`."""
-    if value < least:
-        raise UsageError(f"{name} is {value}: expected a whole number of at least {least}")
+def check_at_least(name: str, value: object, least: int = 0) -> None:
+    """UsageError where the option `name` is no whole number, or below `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise UsageError(f"{name} is {shown(value)}: expected a whole number of at least {least}")
 
 
 class Audit(ABC):
@@ -174,7 +175,9 @@ class Audit(ABC):
         Without the extra "report" there is no page: `discreet report` makes it later.
         """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        # Where there can be no such folder, writing to it says why.
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
         write_atomic(folder / "result.json", dump_json(self.record, indent=1) + "\n")
         with suppress(MissingExtraError):
             self.to_html(folder / "report.html")

@@ -122,7 +122,7 @@ def auc_and_tpr(scores: FloatArray, member: BoolArray, fpr: float) -> tuple[Floa
     tpr = ((below >= n_out - allowed) & (inside == 1)).sum(axis=1) / n_in
     tied = ((keys[:, 1:] ^ keys[:, :-1]) == 1).any(axis=1)
     for row in np.flatnonzero(tied):
-        counts = RocCore.of(scores[row], member).counts()
+        counts = RocCore.of(scores[row], member).counts
         auc[row], tpr[row] = counts.auroc()[0], counts.tpr_at_fpr(fpr)[0]
     return auc, tpr
 

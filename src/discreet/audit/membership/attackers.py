@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from discreet.audit.core.power import ppv_at, ppv_estimate
 from discreet.audit.core.resampling import Units
@@ -13,9 +13,8 @@ from discreet.audit.core.verdict import Part, Sentences
 from discreet.audit.membership.rows import NO_CONTROL, JudgedRow
 from discreet.core.numbers import counted
 from discreet.core.records import Estimate
-from discreet.core.types import BoolArray
-from discreet.stats import tpr_at_fpr_estimate
-from discreet.stats.attackers import AttackScores, distinct_attacks, strongest_rate
+from discreet.stats.attackers import distinct_attacks, strongest_rates
+from discreet.stats.estimates import Sample
 
 say = Sentences.read(__package__).of("attackers")
 
@@ -106,61 +105,41 @@ def named_members(judged: Sequence[JudgedRow], units: Units) -> tuple[Named, ...
     """`Named` at each of `FPRS` that the records resolve, the first in any case. `judged` are rows over all records."""
     tried = [one for one in judged if one.scores.target is not None and one.spec.whole and not one.spec.oracle
              and one.truth.any() and not one.truth.all()]
-    own = [_scores_of(one, units, control=False) for one in tried]
-    places = distinct_attacks(own)
-    found = [_named([tried[place] for place in places], [own[place] for place in places], units, fpr) for fpr in FPRS]
+    if not tried:
+        nothing = Estimate.unresolved("no attack has scores", unit=units.name)
+        return (Named(FPRS[0], 0, None, nothing, Estimate.unresolved(NO_CONTROL, unit=units.name)),)
+    tried = [tried[place] for place in distinct_attacks(
+        (one.scores.target[one.rows], one.truth) for one in tried if one.scores.target is not None)]
+    controlled = [one for one in tried if one.scores.control is not None]
+    shares = strongest_rates((one.sample(units) for one in tried), FPRS, len(tried))
+    controls = [one.share for one in strongest_rates((one.sample(units, control=True) for one in controlled), FPRS,
+                                                     len(controlled))] if controlled else [
+        Estimate.unresolved(NO_CONTROL, unit=units.name)] * len(FPRS)
+    found = [Named(fpr, len(tried), None if one.place is None else tried[one.place].spec.attack, one.share, control)
+             for fpr, one, control in zip(FPRS, shares, controls, strict=True)]
     return (found[0], *(one for one in found[1:] if one.share.resolved))
-
-
-def _named(tried: Sequence[JudgedRow], own: Sequence[AttackScores], units: Units, fpr: float) -> Named:
-    control = [_scores_of(one, units, control=True) for one in tried if one.scores.control is not None]
-    share = strongest_estimate(own, fpr, unit=units.name)
-    best = None if not share.resolved else tried[strongest_rate(own, fpr).place].spec.attack
-    if not control:
-        return Named(fpr, len(own), best, share, Estimate.unresolved(NO_CONTROL, unit=units.name))
-    return Named(fpr, len(own), best, share, strongest_estimate(control, fpr, unit=units.name))
-
-
-def _scores_of(judged: JudgedRow, units: Units, *, control: bool) -> AttackScores:
-    scores = judged.scores.control if control else judged.scores.target
-    assert scores is not None
-    return AttackScores(scores[judged.rows], judged.truth, units.at(judged.rows))
-
-
-def strongest_estimate(given: Sequence[AttackScores], fpr: float, *, unit: str = "example") -> Estimate:
-    """`strongest_rate` as an `Estimate`; unresolved where the non-members of an attack are too few (n < 1 / fpr)."""
-    if not given:
-        return Estimate.unresolved("no attack has scores", unit=unit)
-    points = [tpr_at_fpr_estimate(one.scores, one.member, fpr, unit=unit, groups=one.groups) for one in given]
-    if unresolved := next((one for one in points if not one.resolved), None):
-        return unresolved
-    found = strongest_rate(given, fpr)
-    return replace(points[found.place], value=found.value, low=min(found.low, found.value),
-                   high=max(found.high, found.value),
-                   method=f"largest of {counted(len(given), 'attack')}, {points[found.place].method}, each end "
-                          "one-sided, Bonferroni over attacks")
 
 
 def gains(judged: JudgedRow, named: Sequence[Named], base_rates: Sequence[float], units: Units) -> tuple[Gain, ...]:
     """What naming by the attack of `judged` is worth at each FPR of `named` and each of `base_rates`, in (0, 1)."""
-    found, truth, groups = list[Gain](), judged.truth, units.at(judged.rows)
-    for one in named:
-        both = [_tpr(scores, judged, one.fpr, truth, units.name, groups)
-                for scores in (judged.scores.target, judged.scores.control)]
+    found, fprs = list[Gain](), [one.fpr for one in named]
+    target = _tprs(judged.sample(units), fprs)
+    control = [Estimate.unresolved(NO_CONTROL, unit=units.name)] * len(fprs)
+    if judged.scores.control is not None:
+        control = _tprs(judged.sample(units, control=True), fprs)
+    for one, *both in zip(named, target, control, strict=True):
         for base_rate in base_rates:
-            ppv, control = (ppv_estimate(tpr, one.fpr, base_rate) for tpr in both)
+            ppv, control_ppv = (ppv_estimate(tpr, one.fpr, base_rate) for tpr in both)
             lift = ppv if ppv.value is None or ppv.low is None or ppv.high is None else replace(
                 ppv, value=ppv.value / base_rate, low=ppv.low / base_rate, high=ppv.high / base_rate,
                 method=f"{ppv.method}; over the base rate")
             most = None if one.share.high is None else ppv_at(one.share.high, one.fpr, base_rate)
-            found.append(Gain(base_rate, one.fpr, ppv, lift, control, most))
+            found.append(Gain(base_rate, one.fpr, ppv, lift, control_ppv, most))
     return tuple(found)
 
 
-def _tpr(scores: Any, judged: JudgedRow, fpr: float, truth: BoolArray, unit: str, groups: Any) -> Estimate:
-    if scores is None:
-        return Estimate.unresolved(NO_CONTROL, unit=unit)
-    return tpr_at_fpr_estimate(scores[judged.rows], truth, fpr, unit=unit, groups=groups)
+def _tprs(sample: Sample, fprs: Sequence[float]) -> list[Estimate]:
+    return [sample.tpr_at_fpr(fpr) for fpr in fprs]
 
 
 def _at_most(share: Estimate) -> int:

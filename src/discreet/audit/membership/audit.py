@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
 
@@ -28,7 +29,7 @@ from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, 
 from discreet.audit.membership.guarantee import Guarantee, guarantee_of
 from discreet.audit.membership.named_parts import check_parts
 from discreet.audit.membership.parts import PartFinding, covered_parts, part_findings
-from discreet.audit.membership.record_risk import RecordRisk, record_risk, records_csv
+from discreet.audit.membership.record_risk import RecordRisk, record_risk, write_records
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
 from discreet.audit.membership.structure import TreeStructure
 from discreet.audit.membership.utility import learned, utility_of
@@ -36,11 +37,9 @@ from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_
 from discreet.audit.scores.load import load_scores
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import Design, known_design
-from discreet.core.errors import InputError, UsageError, meant
-from discreet.core.files import write_atomic
+from discreet.core.errors import InputError, UsageError, meant, shown
 from discreet.core.records import Estimate, plain
 from discreet.core.types import BoolArray, FloatArray
-from discreet.stats import RocCore, auroc_estimate
 
 ROC_POINTS = 200
 
@@ -125,9 +124,9 @@ class MembershipAudit(Audit):
                 **({} if self.structure is None else {"structure": self.structure.to_json()}),
                 "provenance": dict(self.provenance)}
 
-    def records_csv(self) -> str:
-        """The risk of each member of each target as CSV; no text of a record."""
-        return records_csv((one.target, one.records) for one in self.targets if one.records is not None)
+    def write_records(self, path: Path | str) -> None:
+        """Write the risk of each member of each target to `path` as CSV; no text of a record."""
+        write_records(Path(path), ((one.target, one.records) for one in self.targets if one.records is not None))
 
     def save(self, folder: Path | str) -> Path:
         """Write `result.json`, `records.csv` and `report.html` to `folder`, made where there is none, and return it.
@@ -135,7 +134,7 @@ class MembershipAudit(Audit):
         Without the extra "report" there is no page: `discreet report` makes it later.
         """
         folder = Audit.save(self, folder)
-        write_atomic(folder / "records.csv", self.records_csv())
+        self.write_records(folder / "records.csv")
         return folder
 
 
@@ -255,8 +254,7 @@ def _audit_target(table: ScoreTable, target: int, asked: _Asked) -> TargetAudit:
     if chosen is not None and chosen.target is not None:
         own = next(one for one in whole if one.scores is chosen and one.spec.nonmembers == "clean")
         primary = next(row for row in rows if row.spec is own.spec)
-        bound = auroc_estimate(chosen.target[own.rows], own.truth, level=1.0 - 0.05 / asked.n_targets, unit=units.name,
-                               groups=units.at(own.rows))
+        bound = own.sample(units).auroc(level=1.0 - 0.05 / asked.n_targets)
         parts = part_findings(covered_parts(own, table, selector, asked.exclude_parts), units, asked.tolerance,
                               asked.tolerance_part, asked.n_targets)
         planted = tuple(planted_leaks(table, sets, chosen, bound, units))
@@ -308,11 +306,13 @@ def roc_of(judged: JudgedRow) -> dict[str, Any]:
 
 def thin_roc(scores: FloatArray, truth: BoolArray) -> dict[str, list[float]]:
     """`fpr` and `tpr`: the highest TPR at up to `ROC_POINTS` attainable FPRs, even in logs, from 0 to 1."""
-    curve = RocCore.of(scores, truth).curve()
-    n_neg = int((~truth).sum())
-    wanted = np.unique(np.concatenate([[0], np.geomspace(1, n_neg, ROC_POINTS).round()])) / n_neg
-    last = np.unique(np.append(np.searchsorted(curve.fpr, wanted + 1e-12, side="right") - 1, 0))
-    return {"fpr": curve.fpr[last].tolist(), "tpr": curve.tpr[last].tolist()}
+    members, others = np.sort(scores[truth]), np.sort(scores[~truth])
+    allowed = np.unique(np.concatenate([[0], np.geomspace(1, others.size, ROC_POINTS).round()])).astype(np.int64)
+    # Named are the records above the highest of the others that is one too many.
+    limit = np.append(others[::-1], -np.inf)[allowed]
+    named = np.stack([one.size - np.searchsorted(one, limit, side="right") for one in (others, members)])
+    fpr, tpr = np.unique(np.insert(named, 0, 0, axis=1), axis=1) / [[others.size], [members.size]]
+    return {"fpr": fpr.tolist(), "tpr": tpr.tolist()}
 
 
 def _check_groups(sets: EvaluationSets, units: Units) -> None:
@@ -325,14 +325,23 @@ def _check_groups(sets: EvaluationSets, units: Units) -> None:
                          "other; leave the records of one set out")
 
 
-def check_options(**options: Unpack[AuditOptions]) -> None:
-    """UsageError for a number that `audit_membership` cannot take, and for an option that it does not have."""
+def check_options(known: Iterable[str] = (), /, **options: Unpack[AuditOptions]) -> None:
+    """UsageError for an option that `audit_membership` cannot take; `known` are further ones that may be meant."""
     if unknown := set(options) - set(AuditOptions.__annotations__):
-        raise UsageError(f"there is no option {min(unknown)!r}; {meant(min(unknown), AuditOptions.__annotations__)}")
-    for name, value, usual in (("AUC", options.get("tolerance_auc", 0.55), 0.55),
-                               ("part", options.get("tolerance_part", 0.65), 0.65)):
-        if not 0.5 < value < 1.0:
-            raise UsageError(f"tolerance {name} is {value}: expected a number between 0.5 and 1, such as {usual}")
+        raise UsageError(f"there is no option {min(unknown)!r}; "
+                         f"{meant(min(unknown), {*known, *AuditOptions.__annotations__})}")
+    values: Mapping[str, Any] = options
+    for option, kind, expected in (("exclude_parts", str, "names, such as ['class 0']"),
+                                   ("attacks", str, "names, such as ['loss']"), ("base_rates", Real, "shares of 1")):
+        given = values.get(option) or ()
+        if isinstance(given, str) or not isinstance(given, Collection):
+            raise UsageError(f"{option} is {shown(given)}: expected a list of {expected}")
+        if wrong := [shown(one) for one in given if not isinstance(one, kind)]:
+            raise UsageError(f"{option} holds {wrong[0]}: expected a list of {expected}")
+    for name, usual in (("AUC", 0.55), ("part", 0.65)):
+        value = values.get(f"tolerance_{name.lower()}", usual)
+        if not isinstance(value, int | float) or not 0.5 < value < 1.0:
+            raise UsageError(f"tolerance {name} is {shown(value)}: expected a number from 0.5 to 1, such as {usual}")
     for rate in options.get("base_rates", ()):
         if not 0.0 < rate < 1.0:
             raise UsageError(f"base rate is {rate}: expected a share between 0 and 1, such as 0.01")

@@ -24,7 +24,7 @@ from discreet.audit.scores.check import check_enough, check_table
 from discreet.audit.scores.table import CHECKPOINT_OF, IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
 from discreet.audit.train.clones import can_clone, fitted_clone
 from discreet.core.design import shown_design
-from discreet.core.errors import UsageError, need
+from discreet.core.errors import UsageError, need, shown
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.in_memory import Records
@@ -120,11 +120,18 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     models that do not go together, without a value of a record.
     """
     options["design"] = shown_design(options.get("design", "convenience"), seal=False)
-    check_options(**options)
+    check_options(audit_model.__kwdefaults__ or (), **options)
     own = {name: given if isinstance(given, list) else [given] for name, given in (
         ("control", control), ("neutral", neutral), ("selector", selector)) if given is not None}
     _check(model, own, references, control_data)
-    check_at_least("perturbations", perturbations)
+    for count, asked_for, least in (("references", references, 0), ("perturbations", perturbations, 0),
+                                    ("batch", batch, 1)):
+        check_at_least(count, asked_for, least)
+    if checkpoints is not None and not callable(checkpoints):
+        raise UsageError(f"checkpoints is {shown(checkpoints)}: expected a function from a fitted model to its earlier "
+                         "states")
+    if isinstance(classes, str):
+        raise UsageError(f"classes is {shown(classes)}: expected a list of names, in the order of the model's outputs")
     rng = np.random.default_rng((options.get("seed", 0), 27))
     sets = MemorySets.of(members, non_members, control_data, rng, label=label, text=text,
                          aside=references > 0 and control is None and control_data is None)
@@ -158,8 +165,6 @@ def _check(model: Any, own: Mapping[str, Sequence[Any]], references: int, contro
     """Whether all models can be asked and all packages are there, before anything runs."""
     for module, purpose in (("scipy.special", "an interval"), ("sklearn.linear_model", "the blind baseline")):
         need(module, purpose, "audit")
-    if references < 0:
-        raise UsageError(f"references is {references}: expected a whole number of at least 0")
     for name, one in (("model", model), *((name, one) for name, given in own.items() for one in given)):
         check_model(one, name)
     if references and not can_clone(model):

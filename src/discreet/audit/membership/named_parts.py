@@ -6,6 +6,7 @@ Parts are named by the class of a record, its categories and its input structure
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -88,8 +89,6 @@ def part_sizes(table: ScoreTable, excluded: Sequence[str] = ()) -> PartSizes:
 
 
 def _check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
-    if isinstance(excluded, str):
-        raise UsageError(f"exclude_parts is {excluded[:40]!r}; expected a list of names, such as [{excluded[:40]!r}]")
     if not excluded:
         return
     named = [(kind, value) for kind, places_of in table.examples.places.items() for value in places_of]
@@ -97,7 +96,10 @@ def _check_excluded(table: ScoreTable, excluded: Sequence[str]) -> None:
     parts = called + ([LEAST_LIKELY] if table.of_role("selection") else [])
     known = {*parts, *(kind for kind, _ in named), *(f"{kind} {value}" for kind, value in named)}
     if unknown := [name for name in excluded if name not in known]:
-        raise UsageError(f"{unknown[0][:40]!r} is no part that can be excluded: expected some of {', '.join(parts)}")
+        # A part without its kind, or a very near one: that both begin with "class" says nothing.
+        near = [one for one in parts if one.endswith(f" {unknown[0]}")] or get_close_matches(unknown[0], parts, 1, 0.9)
+        raise UsageError(f"{unknown[0][:40]!r} is no part that can be excluded: "
+                         f"{f'did you mean {near[0]!r}? Expected' if near else 'expected'} some of {', '.join(parts)}")
 
 
 def part_name(kind: PartKind, value: str, table: ScoreTable) -> str:

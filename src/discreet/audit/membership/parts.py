@@ -15,19 +15,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from statistics import NormalDist
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from discreet.audit.core.power import inflation_of, records_to_pass
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Part
 from discreet.audit.membership.evaluation_sets import Selector
 from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, class_called, named_parts
-from discreet.audit.membership.rows import JudgedRow, estimate_row
+from discreet.audit.membership.rows import NO_CONTROL, JudgedRow
 from discreet.audit.scores.table import PartKind, ScoreTable
 from discreet.core.design import off
 from discreet.core.numbers import listed_parts
 from discreet.core.records import Estimate
-from discreet.stats import auroc_estimate, holm, rank_sum_p
+from discreet.stats import holm
+from discreet.stats.estimates import auc_difference
+from discreet.stats.testing import rank_p
 
 PartState = Literal["exceeds", "within", "control", "unclear", "excluded"]
 
@@ -141,58 +143,69 @@ def part_findings(parts: Sequence[CoveredPart], units: Units, tolerance: float, 
 
     p values are multiplied by `n_targets` after Holm, as each target has as many chances to fail by accident.
     """
-    kept = [place for place, one in enumerate(parts) if not one.excluded]
-    p, control_p = (dict(zip(kept, _adjusted([parts[place].judged for place in kept], units, control, n_targets),
-                             strict=True)) for control in (False, True))
+    figures = [None if one.excluded else _figures(one.judged, units) for one in parts]
+    kept = [one for one in figures if one is not None]
+    p, control_p = (iter(_adjusted(raw, units, n_targets)) for raw in (
+        [one.p for one in kept], [one.control_p for one in kept]))
     found = []
     nothing = Estimate.unresolved("excluded before scores were read", unit=units.name)
-    for place, part in enumerate(parts):
+    for part, figure in zip(parts, figures, strict=True):
         most = tolerance if part.kind == WHOLE else tolerance_part
-        if part.excluded:
+        if figure is None:
             truth = part.judged.truth
             found.append(PartFinding(part.kind, part.value, part.name, most, "excluded",
                                      (int(truth.sum()), int((~truth).sum())), nothing, nothing, nothing,
                                      nothing, nothing))
         else:
-            found.append(_finding(part, units, most, p[place], control_p[place]))
+            found.append(_finding(part, figure, most, next(p), next(control_p)))
     return tuple(found)
 
 
-def _finding(part: CoveredPart, units: Units, tolerance: float, p: Estimate, control_p: Estimate) -> PartFinding:
-    row = estimate_row(part.judged, units)
-    auc, control = (_bounded(part.judged, units, control) for control in (False, True))
-    excess = row.difference["auc"]
-    control_leaks = _exceeds(control, control_p, tolerance) or (part.kind == WHOLE and off(row.control_auc, tolerance))
+class _Figures(NamedTuple):
+    """What a part shows before tests are adjusted: intervals have one-sided 95% bounds as their ends, but for
+    `control_auc`, whose interval has a level of 95%; p values are None with fewer than `FEWEST` units in a set."""
+
+    auc: Estimate
+    control: Estimate
+    control_auc: Estimate
+    difference: Estimate
+    tpr: Estimate
+    p: float | None
+    control_p: float | None
+
+
+def _figures(judged: JudgedRow, units: Units) -> _Figures:
+    target, level = judged.sample(units), 1.0 - 2.0 * ALPHA
+    tested = min(target.n_pos, target.n_neg) >= FEWEST
+    auc, tpr = target.auroc(level=level), target.tpr_at_fpr(0.01)
+    p = rank_p(target.core, target.groups) if tested else None
+    if judged.scores.control is None:
+        none, without = (Estimate.unresolved(why, unit=units.name) for why in ("there is no control model", NO_CONTROL))
+        return _Figures(auc, none, without, without, tpr, p, None)
+    control = judged.sample(units, control=True)
+    return _Figures(auc, control.auroc(level=level), control.auroc(), auc_difference(target, control), tpr, p,
+                    rank_p(control.core, control.groups) if tested else None)
+
+
+def _finding(part: CoveredPart, figures: _Figures, tolerance: float, p: Estimate, control_p: Estimate) -> PartFinding:
+    auc, control, excess, truth = figures.auc, figures.control, figures.difference, part.judged.truth
+    control_leaks = exceeds(control, control_p, tolerance) or (
+        part.kind == WHOLE and off(figures.control_auc, tolerance))
     beyond = excess.low is None or excess.low > (tolerance - 0.5 if control_leaks else 0.0)
     state: PartState
-    if _exceeds(auc, p, tolerance) and beyond:
+    if exceeds(auc, p, tolerance) and beyond:
         state = "exceeds"
-    elif control_leaks or _exceeds(auc, p, tolerance):
+    elif control_leaks or exceeds(auc, p, tolerance):
         state = "control"
     else:
         state = "within" if auc.high is not None and auc.high <= tolerance else "unclear"
     more = _lacking(auc, tolerance) if state == "unclear" else (0, 0)
-    return PartFinding(part.kind, part.value, part.name, tolerance, state, (row.n_members, row.n_nonmembers), auc, p,
-                       control, excess, row.tpr_at_1pct_fpr, *more)
+    return PartFinding(part.kind, part.value, part.name, tolerance, state, (int(truth.sum()), int((~truth).sum())), auc,
+                       p, control, excess, figures.tpr, *more)
 
 
-def _bounded(judged: JudgedRow, units: Units, control: bool) -> Estimate:
-    """The AUC whose interval has one-sided 95% bounds as its ends."""
-    scores = judged.scores.control if control else judged.scores.target
-    if scores is None:
-        return Estimate.unresolved("there is no control model" if control else "no scores", unit=units.name)
-    return auroc_estimate(scores[judged.rows], judged.truth, level=1.0 - 2.0 * ALPHA, unit=units.name,
-                          groups=units.at(judged.rows))
-
-
-def _adjusted(judged: Sequence[JudgedRow], units: Units, control: bool, n_targets: int) -> list[Estimate]:
-    """Holm-adjusted one-sided p of each part; unresolved with fewer than `FEWEST` units in one of the sets."""
-    raw = list[float | None]()
-    for one in judged:
-        scores = one.scores.control if control else one.scores.target
-        n = min(units.count(one.rows[one.truth]), units.count(one.rows[~one.truth]))
-        raw.append(None if scores is None or n < FEWEST else rank_sum_p(
-            scores[one.rows], one.truth, units.at(one.rows)))
+def _adjusted(raw: Sequence[float | None], units: Units, n_targets: int) -> list[Estimate]:
+    """Holm-adjusted one-sided p of each part; unresolved where it is None."""
     tested = [p for p in raw if p is not None]
     adjusted = iter(holm(tested) if tested else ())
     method = f"rank sum, one-sided, Holm over {len(tested)} parts"
@@ -201,7 +214,8 @@ def _adjusted(judged: Sequence[JudgedRow], units: Units, control: bool, n_target
                                            method=method) for p in raw]
 
 
-def _exceeds(auc: Estimate, p: Estimate, tolerance: float) -> bool:
+def exceeds(auc: Estimate, p: Estimate, tolerance: float) -> bool:
+    """Whether an AUC is above its tolerance, and its adjusted `p` significant."""
     return auc.value is not None and p.value is not None and p.value < ALPHA and auc.value > tolerance
 
 

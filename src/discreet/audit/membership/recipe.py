@@ -23,7 +23,7 @@ import numpy as np
 from discreet.audit.core.retrained import NOT_ALL, Means, estimate_of, means_of
 from discreet.audit.core.verdict import ALPHA, Audit, Claims, Judgement, Part, Sentences, Word
 from discreet.audit.membership.audit import MembershipAudit, TargetAudit
-from discreet.audit.membership.parts import PartFinding, PartState
+from discreet.audit.membership.parts import PartFinding, PartState, exceeds
 from discreet.audit.scores.table import PartKind
 from discreet.core.errors import InputError
 from discreet.core.numbers import counted, given, interval, listed_parts, number
@@ -176,17 +176,13 @@ def _state(one: PartFinding, auc: Estimate, p: Estimate, control: Estimate, cont
            ) -> PartState:
     if one.state == "excluded":
         return "excluded"
-    leaks, control_off = _exceeds(auc, p, one.tolerance), _exceeds(control, control_p, one.tolerance)
+    leaks, control_off = exceeds(auc, p, one.tolerance), exceeds(control, control_p, one.tolerance)
     least = one.tolerance - 0.5 if control_off else 0.0
     if leaks and difference.low is not None and difference.low > least:
         return "exceeds"
     if leaks or control_off:
         return "control"
     return "within" if auc.high is not None and auc.high <= one.tolerance else "unclear"
-
-
-def _exceeds(auc: Estimate, p: Estimate, tolerance: float) -> bool:
-    return auc.value is not None and p.value is not None and p.value < ALPHA and auc.value > tolerance
 
 
 def _judged(parts: Sequence[RecipePart], targets: Sequence[TargetAudit], n: int) -> Judgement:

@@ -10,9 +10,10 @@ then empty in 95% of audits at least.
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,10 +23,11 @@ from discreet.audit.core.verdict import Part, Sentences
 from discreet.audit.membership.rows import NO_CONTROL, JudgedRow, RowSpec
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.design import ASSIGNED, Design, decides, reads_apart
+from discreet.core.files import atomic_writer
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.duplicates import nearest_duplicates
-from discreet.stats.attackers import AttackScores, distinct_attacks
+from discreet.stats.attackers import distinct_attacks
 from discreet.stats.conformal import (
     benjamini_hochberg,
     conformal_p,
@@ -45,6 +47,8 @@ FEW = 10
 """Parts say how many non-members a list of so few names would take."""
 FIRST = 20
 """Named members that a report lists."""
+BLOCK = 20_000
+"""Members that are written at a time: as Python objects all of them may not fit in memory."""
 MOST_TEXTS = 50_000
 """Most texts among which near duplicates of the named members are looked for."""
 
@@ -150,16 +154,19 @@ class RecordRisk(Part):
                  "nearest_duplicate": self.nearest[row]}
                 for row in places[np.argsort(self.p[places], kind="stable")][:FIRST].tolist()]
 
-    def columns(self) -> dict[str, Any]:
-        """The table of all members as columns, for a data frame or a file; None where there is no figure."""
-        named = self.is_named.astype(object)
-        named[~np.isfinite(self.q)] = None
+    def columns(self, rows: IntArray | slice = slice(None)) -> dict[str, Any]:
+        """The table of all members, or of the members `rows`, as columns, for a data frame or a file; None where there
+        is no figure."""
+        q = self.q[rows]
+        named = (q <= self.error).astype(object)
+        named[~np.isfinite(q)] = None
         found: dict[str, Any] = {
-            "id": self.id, "part": self.part, "p": self.p, "q": _known(self.q),
-            "named": named, "nearest_duplicate": self.nearest}
+            "id": self.id[rows], "part": self.part[rows], "p": self.p[rows], "q": _known(q),
+            "named": named, "nearest_duplicate": self.nearest[rows]}
         for name in self.attacks:
             short = name.replace(", ", "_")
-            found |= {f"score_{short}": _known(self.scores[name]), f"p_{short}": _known(self.attack_p[name])}
+            found |= {f"score_{short}": _known(self.scores[name][rows]),
+                      f"p_{short}": _known(self.attack_p[name][rows])}
         return found
 
 
@@ -170,21 +177,20 @@ def _known(values: FloatArray) -> Any:
     return found
 
 
-def records_csv(found: Iterable[tuple[str, RecordRisk]]) -> str:
+def write_records(path: Path, found: Iterable[tuple[str, RecordRisk]]) -> None:
     """The members of each target as CSV, the lowest p first; empty cells where there is no figure. No text."""
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    head: list[str] = []
-    for target, risk in found:
-        columns = risk.columns()
-        if not head:
-            head = list(columns)
-            rows.writerow(["target", *head])
-        order = np.argsort(risk.p, kind="stable")
-        listed = [np.asarray(columns[name], dtype=object)[order].tolist() if name in columns else [None] * order.size
-                  for name in head]
-        rows.writerows([target, *values] for values in zip(*listed, strict=True))
-    return out.getvalue()
+    with atomic_writer(path) as out:
+        rows = csv.writer(out, lineterminator="\n")
+        head: list[str] = []
+        for target, risk in found:
+            order = np.argsort(risk.p, kind="stable")
+            for start in range(0, max(1, order.size), BLOCK):
+                columns = risk.columns(order[start:start + BLOCK])
+                if not head:
+                    head = list(columns)
+                    rows.writerow(["target", *head])
+                listed = [columns[name].tolist() if name in columns else repeat(None) for name in head]
+                rows.writerows([target, *values] for values in zip(*listed, strict=False))
 
 
 def record_risk(own: JudgedRow, judged: Sequence[JudgedRow], table: ScoreTable, units: Units, design: Design,
@@ -195,7 +201,7 @@ def record_risk(own: JudgedRow, judged: Sequence[JudgedRow], table: ScoreTable, 
     names = [called(one.spec) for one in tried]
     target = {name: one.scores.target[rows] for name, one in zip(names, tried, strict=True)
               if one.scores.target is not None}
-    places = distinct_attacks([AttackScores(scores, truth) for scores in target.values()])
+    places = distinct_attacks((scores, truth) for scores in target.values())
     parts, names_of = _parts(table, rows, truth)
     p = _joint_p([target[names[place]] for place in places], truth, parts, units.at(rows))
     attack_p = {name: _within(scores, truth, parts, units.at(rows)) for name, scores in target.items()}
@@ -221,7 +227,7 @@ def _parts(table: ScoreTable, rows: IntArray, truth: BoolArray) -> tuple[IntArra
     Decided by counts of non-members alone, before any score.
     """
     label, names = table.examples.label[rows], table.class_names or range(table.n_classes)
-    called, group = np.unique(_groups(table, rows), return_inverse=True)
+    called, group = _groups(table, rows)
     counts = np.zeros((table.n_classes, called.size), dtype=np.int64)
     np.add.at(counts, (label[~truth], group[~truth]), 1)
     # The last column is what is left of a class.
@@ -236,16 +242,18 @@ def _parts(table: ScoreTable, rows: IntArray, truth: BoolArray) -> tuple[IntArra
     return np.where(known[place] == code, place, -1), found
 
 
-def _groups(table: ScoreTable, rows: IntArray) -> Any:
-    """(n,) the stated groups of each of `rows`: its categories, and its structure; empty without any."""
-    found, examples = np.full(rows.size, "", dtype=object), table.examples
-    if examples.categories is not None:
-        for place, row in enumerate(rows):
-            found[place] = ", ".join(f"category {one}" for one in sorted(examples.categories[row]))
-    for place, given in enumerate(examples.columns["structure"][rows] if "structure" in examples.columns else ()):
-        if given is not None:
-            found[place] = ", ".join(filter(None, (found[place], f"structure {given}")))
-    return found.astype(str)
+def _groups(table: ScoreTable, rows: IntArray) -> tuple[Any, IntArray]:
+    """What the stated groups of the records are called, in order: their categories and structure, empty without any;
+    and the place (n,) of that of each of `rows`."""
+    examples, codes = table.examples, dict[tuple[Any, Any], int]()
+    held = repeat(()) if examples.categories is None else map(examples.categories.__getitem__, rows.tolist())
+    kinds = examples.columns["structure"][rows] if "structure" in examples.columns else repeat(None)
+    found = np.fromiter((codes.setdefault(one, len(codes)) for one in zip(held, kinds, strict=False)),
+                        dtype=np.int64, count=rows.size)
+    names = [", ".join((*(f"category {one}" for one in sorted(categories)),
+                        *(() if kind is None else (f"structure {kind}",)))) for categories, kind in codes]
+    called, place = np.unique(names, return_inverse=True)
+    return called, place[found]
 
 
 def _within(scores: FloatArray, truth: BoolArray, parts: IntArray, groups: IntArray | None) -> FloatArray:

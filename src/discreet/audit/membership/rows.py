@@ -20,7 +20,8 @@ from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets
 from discreet.audit.scores.table import MemberArray, ReferenceKind, ScoreTable
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, IntArray
-from discreet.stats import auroc_estimate, delong_test, percentile_interval, tpr_at_fpr_estimate
+from discreet.stats import percentile_interval
+from discreet.stats.estimates import Sample, auc_difference
 
 Selection = Literal["global", "boundary", "boundary_union"]
 """All rows; the boundary of members and non-members separately (the paper's text); of both together (its code)."""
@@ -32,6 +33,8 @@ CURVE: tuple[int | None, ...] = (10, BOUNDARY_N, 50, 100, 200, None)
 STRATA: Mapping[str, str] = {"label": "class"}
 """What a stratum is called where it is not called by its own name."""
 
+MANY = 250_000
+"""Examples of a row from which rows are sorted one at a time: two would take some 200 bytes an example more."""
 FPRS: Mapping[str, float] = {"tpr_at_0_1pct_fpr": 0.001, "tpr_at_1pct_fpr": 0.01, "tpr_at_5pct_fpr": 0.05}
 FAMILIES: tuple[tuple[str, bool, NonMembers], ...] = (("honest rows", False, "clean"),
                                                       ("rows with paired references", True, "clean"),
@@ -175,6 +178,12 @@ class JudgedRow:
         """(m,) who of `rows` is a member."""
         return np.asarray(self.member[self.rows] == 1, dtype=np.bool_)
 
+    def sample(self, units: Units, *, control: bool = False) -> Sample:
+        """The scores of the target, or those of the control model; each must be there."""
+        scores = self.scores.control if control else self.scores.target
+        assert scores is not None
+        return Sample.of(scores[self.rows], self.truth, units.name, units.at(self.rows))
+
     def part(self, inside: BoolArray, stratum: str, value: Any, **more: Any) -> JudgedRow:
         """The row restricted to the examples where `inside` (m,) holds."""
         rows = self.rows[inside]
@@ -258,7 +267,8 @@ def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_re
     """All figures but the permutation p for each row, in order."""
     # Sorting releases the interpreter's lock; nothing here draws, so the order of work cannot matter.
     with ThreadPoolExecutor(2) as pool:
-        rows = list(pool.map(lambda one: estimate_row(one, units), judged))
+        apply = map if any(one.rows.size > MANY for one in judged) else pool.map
+        rows = list(apply(lambda one: estimate_row(one, units), judged))
     # The very same members and non-members share resamples. Strata and other points of the curve have none.
     alike: dict[bytes, list[int]] = {}
     for place, one in enumerate(judged):
@@ -273,28 +283,18 @@ def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_re
 
 def estimate_row(judged: JudgedRow, units: Units) -> Row:
     """All figures of one row but permutation p values and differences of operating points."""
-    rows, truth, scores = judged.rows, judged.truth, judged.scores
+    truth, scores = judged.truth, judged.scores
     counts = int(truth.sum()), int((~truth).sum())
     if judged.reason is not None or scores.target is None:
         nothing = Estimate.unresolved(judged.reason or "no scores", unit=units.name)
         return Row(judged.spec, *counts, nothing, nothing, nothing, nothing, nothing, {"auc": nothing}, nothing)
-    groups, target = units.at(rows), scores.target[rows]
-    least, low, high = (tpr_at_fpr_estimate(target, truth, fpr, unit=units.name, groups=groups)
-                        for fpr in FPRS.values())
-    auc = auroc_estimate(target, truth, unit=units.name, groups=groups)
-    if scores.control is None:
-        nothing = Estimate.unresolved(NO_CONTROL, unit=units.name)
-        return Row(judged.spec, *counts, auc, least, low, high, nothing, {"auc": nothing})
-    scored = scores.control[rows]
-    control = auroc_estimate(scored, truth, unit=units.name, groups=groups)
-    facts: dict[str, Any] = {"n": auc.n, "n_pos": auc.n_pos, "n_neg": auc.n_neg, "unit": auc.unit}
-    try:
-        test = delong_test(target, scored, truth, groups=groups) if auc.resolved and control.resolved else None
-        difference = Estimate.unresolved(auc.reason or control.reason or "", **facts) if test is None else Estimate(
-            test.difference, test.low, test.high, method="paired DeLong", **facts)
-    except ValueError:
-        difference = Estimate.unresolved("both AUCs are without spread: more examples are needed", **facts)
-    return Row(judged.spec, *counts, auc, least, low, high, control, {"auc": difference})
+    target = judged.sample(units)
+    least, low, high = (target.tpr_at_fpr(fpr) for fpr in FPRS.values())
+    control_auc = difference = Estimate.unresolved(NO_CONTROL, unit=units.name)
+    if scores.control is not None:
+        control = judged.sample(units, control=True)
+        control_auc, difference = control.auroc(), auc_difference(target, control)
+    return Row(judged.spec, *counts, target.auroc(), least, low, high, control_auc, {"auc": difference})
 
 
 def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,
@@ -304,8 +304,9 @@ def _tpr_differences(judged: list[JudgedRow], units: Units, rng: Generator,
     wanted = {name: fpr for name, fpr in FPRS.items() if n_pos and fpr * n_neg >= 1.0}
     if not wanted:
         return [{} for _ in judged]
-    scores = [found[rows] for one in judged for found in (one.scores.target, one.scores.control) if found is not None]
-    points, draws = joint_tpr(scores, truth, list(wanted.values()), rng, n_resamples=n_resamples, groups=units.at(rows))
+    scores = [found for one in judged for found in (one.scores.target, one.scores.control) if found is not None]
+    points, draws = joint_tpr(scores, truth, list(wanted.values()), rng, n_resamples=n_resamples, groups=units.at(rows),
+                              rows=rows)
 
     def estimate(place: int, at: int) -> Estimate:
         value = float(points[2 * place, at] - points[2 * place + 1, at])

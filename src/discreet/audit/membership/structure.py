@@ -118,5 +118,5 @@ def _trees(last: Any) -> list[Any] | None:
 
 def _sizes(codes: IntArray) -> IntArray:
     """How many have the same code as each, (n,)."""
-    return np.asarray(np.unique(codes, return_counts=True)[1][np.unique(codes, return_inverse=True)[1].reshape(-1)],
-                      dtype=np.int64)
+    _, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    return np.asarray(counts[place.reshape(-1)], dtype=np.int64)

@@ -131,7 +131,7 @@ reader: $(STAMP) $(TEACHER)
 		--start $(WORK)/first.pt --epochs 1 --rate 7e-5 --frames 150 --share 0.15 --seed 10 --state $(WORK)/state.pt
 	$(BIN)/python -m benchmarks.reader.restore --classifier --state $(WORK)/classifier_before.pt
 	$(BIN)/python -m benchmarks.reader.classifier --data $(DATA) --refuse $(REFUSE) --start $(WORK)/classifier_before.pt \
-		--epochs 2 --rate 8e-5 --seed 3 --state $(WORK)/classifier.pt
+		--epochs 1 --rate 8e-5 --seed 7 --twice v1 v2 v4 v5 --state $(WORK)/classifier.pt
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
 

@@ -18,7 +18,7 @@ from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import pieces, seen_in
 from discreet.guard.text.render import render
 from discreet.guard.text.reply import NOTHING, OTHERS, Stretch
-from discreet.guard.text.resources import patterns, words
+from discreet.guard.text.resources import given_names, patterns, words
 
 _T = TypeVar("_T")
 _NEAR = 40
@@ -72,6 +72,12 @@ def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[Di
 def _names_nobody(name: str) -> bool:
     """Whether a name is one of initials ("Mr P.") or stands for anybody ("John Doe")."""
     return _INITIALS.fullmatch(name) is not None or " ".join(words_of(name)) in words("names")["placeholders"]
+
+
+def _is_common(name: str) -> bool:
+    """Whether a name is a common given name and a common surname."""
+    said = words_of(name)
+    return len(said) > 1 and said[0] in given_names() and said[-1] in words("names")["surnames"]
 
 
 def _in_office(text: str, start: int) -> bool:
@@ -138,8 +144,10 @@ class Status:
         return any(not (case.surely_of_others or (known and case.tells < _OF_KNOWN)) for case in around)
 
     def _may_be_public(self, span: DirectSpan) -> bool:
-        """Whether anything but a name is told of somebody public, or nearly everybody knows the name."""
-        return self._tells_of_public or is_known(self._doc.prepared.original[span.start : span.end], (self._doc,))
+        """Whether a name may be that of somebody public: anything but a name is told of such a person, nearly everybody
+        knows it, or not many are called so."""
+        name = self._doc.prepared.original[span.start : span.end]
+        return self._tells_of_public or not _is_common(name) or is_known(name, (self._doc,))
 
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;

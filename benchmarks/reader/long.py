@@ -87,8 +87,8 @@ def namesake(row: Row, rng: random.Random) -> Row:
 
 @cache
 def _known() -> list[list[str]]:
-    names = (name.split() for [name] in table("known_names", 1))
-    return [name for name in names if len(name) == 2 and all(word.isalpha() and word.istitle() for word in name)]
+    names = (name.title().split() for [name] in table("known_names", 1))
+    return [name for name in names if len(name) == 2 and all(map(str.isalpha, name))]
 
 
 def _reached(line: Row, rng: random.Random) -> Row:

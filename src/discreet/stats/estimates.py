@@ -76,6 +76,7 @@ def fpr_at_tpr_estimate(
 
     Unresolved where the positives are so few that not one may be missed (n_pos < 1 / (1 − tpr)).
     """
+    share(level, "level", open_interval=True)
     sample, target = Sample.of(scores, labels, unit, groups), share(tpr, "tpr", open_interval=True)
     lacking = sample.too_few_to_choose(f"FPR at TPR {target:g}", "positives", 1.0 - target, level,
                                        lambda n: int(least_count(target, n)[0]) < int(n[0]))

@@ -336,7 +336,7 @@ def test_claims_by_design(design: designs.Design) -> None:
 
 
 def test_designs_by_name() -> None:
-    with pytest.raises(UsageError, match="sealed, randomised, matched, convenience"):
+    with pytest.raises(UsageError, match="convenience, matched, randomised, sealed"):
         designs.known_design("lucky")
     assert designs.shown_design("sealed", seal=False) == designs.AS_STATED
     assert designs.shown_design("sealed", seal=True) == "sealed"

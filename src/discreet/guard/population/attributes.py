@@ -9,15 +9,14 @@ Lexicons lie in `data/`: `occupations.tsv`, `origins.tsv`, `countries.tsv`, `rea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from discreet.core.records import Subject
 from discreet.guard.domains import IDENTIFYING
 from discreet.guard.population import words
 from discreet.guard.population.ages import OLDEST, ages_of
-from discreet.guard.population.found import Found
+from discreet.guard.population.found import Description, Found, Said
 from discreet.guard.population.words import Value
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.doc import TOKEN
@@ -50,46 +49,6 @@ _PHRASE = re.compile(r"\ban? ((?:(?!(?:and|or|of|in|with|for|to|by|whose|who|is|
                      r"(man|woman|male|female|gentleman|lady|boy|girl|mother|mom|father|dad|widow|widower|person)\b")
 _COLOUR = re.compile(r"\b(?:white|black|asian|hispanic|latin[oa])\b")
 _WHOSE = re.compile(r"\b(?:his|her|my|their|the|whose) $")
-
-
-class Said(NamedTuple):
-    """A class of attribute and what is said of it."""
-
-    kind: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a text says of one person.
-
-    Attributes
-    ----------
-    cluster : mapping of column to values
-        What a population is asked: numbers for ages, else the survey's words; `place` holds a path of the gazetteer.
-    kinds : mapping of column to class
-        From which class of findings a column comes.
-    widened : tuple of Said
-        Where a column is coarser than the words: the count is an upper bound of those whom the words fit.
-    dropped : tuple of Said
-        What does not reach the population, and why: the count is an upper bound.
-    not_counted : tuple of str
-        Classes of the domain (a condition, a matter), for which there is no population.
-    notes : tuple of str
-        Contradictions, and which reading was taken.
-    spans : mapping of column to pairs of offsets
-        Where in the text a column was read.
-    """
-
-    person: str
-    subject: Subject
-    cluster: Mapping[str, frozenset[Value]] = field(repr=False)
-    kinds: Mapping[str, str]
-    widened: tuple[Said, ...] = ()
-    dropped: tuple[Said, ...] = ()
-    not_counted: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    spans: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
 
 class _Reading(NamedTuple):

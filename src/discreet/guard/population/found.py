@@ -1,11 +1,13 @@
-"""What is read of a finding of the guard, and the words around it that no count holds."""
+"""What is read of a finding of the guard and said of a person, and the words around it that no count holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from discreet.core.records import Subject
+from discreet.guard.population.words import Value
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.facts import fact_words
 
@@ -31,6 +33,46 @@ class Found(Protocol):
     @property
     def layer(self) -> str:
         """Direct or contextual."""
+
+
+class Said(NamedTuple):
+    """A class of attribute and what is said of it."""
+
+    kind: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a text says of one person.
+
+    Attributes
+    ----------
+    cluster : mapping of column to values
+        What a population is asked: numbers for ages, else the survey's words; `place` holds a path of the gazetteer.
+    kinds : mapping of column to class
+        From which class of findings a column comes.
+    widened : tuple of Said
+        Where a column is coarser than the words: the count is an upper bound of those whom the words fit.
+    dropped : tuple of Said
+        What does not reach the population, and why: the count is an upper bound.
+    not_counted : tuple of str
+        Classes of the domain (a condition, a matter), for which there is no population.
+    notes : tuple of str
+        Contradictions, and which reading was taken.
+    spans : mapping of column to pairs of offsets
+        Where in the text a column was read.
+    """
+
+    person: str
+    subject: Subject
+    cluster: Mapping[str, frozenset[Value]] = field(repr=False)
+    kinds: Mapping[str, str]
+    widened: tuple[Said, ...] = ()
+    dropped: tuple[Said, ...] = ()
+    not_counted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    spans: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
 
 def uncounted_words(doc: Doc, findings: Iterable[Found], counted: Iterable[tuple[int, int]]) -> tuple[str, ...]:

@@ -136,12 +136,15 @@ def main() -> None:
     counted = np.array([one["parts"].counted for one in alone])
     behind, is_leak, writers = _columns(asked, "kind", "leak")
     both = np.array([one["parts"].together is not None for one in asked])
+    by_both = np.array([one["parts"].together is not None for one in alone])
     out: dict[str, Any] = {"whole": fit(given[full][:, :3], is_cluster[full]).round(4).tolist(),
                            "asked": fit(behind[:, :3], is_leak, even=True).round(4).tolist(),
                            "together": fit(behind[both], is_leak[both], even=True).round(4).tolist(),
+                           "alone": fit(given[by_both], is_cluster[by_both]).round(4).tolist(),
                            "spans": fit(given[:, [1]], is_cluster).round(4).tolist()}
     odds = left_out(given[:, [1]], is_cluster, families)
     odds[full] = left_out(given[full][:, :3], is_cluster[full], families[full])
+    odds[by_both] = left_out(given[by_both], is_cluster[by_both], families[by_both])
     out["tau"] = {name: round(float(np.quantile(odds[none], 1 - share)), 4) for name, share in SHARES.items()}
     out["counted"] = COUNTED
     out["unsure"] = {name: min(tau, round(float(np.quantile(odds[none], 1 - UNSURE[name])), 4)) for name, tau in out["tau"].items()}
@@ -158,7 +161,7 @@ def main() -> None:
         print(name, "behind questions", {k: [round(float((odds_asked[m] > limit).mean()), 3) for limit in (tau, out["unsure"][name])]
                                          for k, m in (("leaks", is_leak > 0), ("others", is_leak == 0))})  # fmt: skip
     for k, name in enumerate(("text", "spans", "tells", "together")):
-        alone_too = "" if k > 2 else f"alone AUROC {auroc(given[is_cluster > 0, k], given[none, k]):.4f}, "
+        alone_too = f"alone AUROC {auroc(given[is_cluster > 0, k], given[none, k]):.4f}, "
         print(f"{name:8} {alone_too}behind questions {auroc(behind[is_leak > 0, k], behind[is_leak == 0, k]):.4f}")
     print(f"all     AUROC {auroc(odds[is_cluster > 0], odds[none]):.4f}; with one {auroc(odds[is_cluster > 0], odds[is_cluster == 0]):.4f}")
 

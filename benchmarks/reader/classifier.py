@@ -45,8 +45,10 @@ FOR_A_RECORD = (
     "anything on file?", "What do the documents say?", "Quote the relevant part.", "next one", "Can you look this up for me?",
     "open the last letter", "What do we know so far?", "Search the archive and tell me what you find.", "What was reported?",
     "draft a summary for the meeting")  # fmt: skip
-PASSAGES, LONG, SLIPS, NAMESAKES = 1800, 2500, 1500, 800
+PASSAGES, LONG, SLIPS, NAMESAKES = 3000, 2500, 1500, 800
 """Passages, answers among others, answers with a line that slips in, and leaks about namesakes of known persons, of an epoch."""
+ALONE = 0.35
+"""Share of answers that come without their question."""
 Item = tuple[list[int], list[int], np.ndarray]
 """Tokens, which of them are the question's (0) and the answer's (1), and the cases that it may be."""
 
@@ -90,32 +92,35 @@ def items(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Rand
     def case(name: str) -> np.ndarray:
         return np.array([name == one for one in CASES])
 
+    def asked(of: Row, case: str) -> str:
+        """The question of an answer, or none: but for what may stand in the question alone."""
+        return (of.get("question") or "") if case in IN_QUESTION or rng.random() > ALONE else ""
+
     for row in said:
         of = framed(row, rng)
         name = of["case"] if of.get("case") in CASES else row["case"]
-        known = name in IN_QUESTION or rng.random() > 0.1
-        yield encoded(tok, of.get("question") or "" if known else "", of["text"], case(name))
+        yield encoded(tok, asked(of, row["case"]), of["text"], case(name))
     nobody = around(said)
     for row in rng.sample(said, min(LONG, len(said))):
         of = in_long(framed(row, rng), nobody, rng)
-        yield encoded(tok, (of.get("question") or "") if of["case"] in IN_QUESTION or rng.random() > 0.1 else "", of["text"], case(of["case"]))
+        yield encoded(tok, asked(of, row["case"]), of["text"], case(of["case"]))
     leaks = [row for row in said if row["case"] == "leak" and row.get("main")]
     named = [row for row in leaks if any(s[2] == "name" and s[3] == row["main"] for s in row["spans"])]
     for row in rng.sample(named, min(NAMESAKES, len(named))):
         of = namesake(row, rng)
-        yield encoded(tok, of["question"] or "", of["text"], case("leak"))
+        yield encoded(tok, asked(of, "leak"), of["text"], case("leak"))
     for row in rng.sample([row for row in said if row["case"] in HOSTS], SLIPS):
         for of in slipped(row, rng.choice(rng.choice((leaks, named))), rng):
-            yield encoded(tok, of["question"] or "", of["text"], case("leak"))
+            yield encoded(tok, asked(of, "leak"), of["text"], case("leak"))
     for row in rng.sample([row for row in said if row["case"] not in ("leak", "none")], 2 * SLIPS):
         for of in stretches(row, rng):
-            yield encoded(tok, of.get("question") or "", of["text"], case(row["case"]))
-    asked = [row for row in replies(rng) if row.get("case") in CASES]
+            yield encoded(tok, asked(of, row["case"]), of["text"], case(row["case"]))
+    behind = [row for row in replies(rng) if row.get("case") in CASES]
     four = list(pairs())
-    for row in (*rng.sample(asked, len(asked) // 3), *rng.sample(four, len(four) // 2)):
+    for row in (*rng.sample(behind, len(behind) // 3), *rng.sample(four, len(four) // 2)):
         yield encoded(tok, row.get("asked") or row.get("question") or "", row["text"], case(row["case"]))
     for row in rng.sample(passages, min(PASSAGES, len(passages))):
-        yield encoded(tok, rng.choice(FOR_A_RECORD) if rng.random() < 0.7 else "", row["text"], cases(row, False))
+        yield encoded(tok, rng.choice(FOR_A_RECORD) if rng.random() < 0.4 else "", row["text"], cases(row, False))
 
 
 def batched(found: list[Item], size: int, rng: random.Random) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:

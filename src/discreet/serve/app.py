@@ -230,7 +230,7 @@ class Catch:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["method"] == "HEAD" and scope["path"] in HEADED:  # The server, which keeps its own scope, sends no body.
+        if scope["method"] == "HEAD" and scope["path"] in HEADED:  # The server keeps its own scope, and sends no body.
             scope = {**scope, "method": "GET"}
         status = 0
 

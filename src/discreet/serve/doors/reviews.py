@@ -208,8 +208,8 @@ def _read(by: Reviewing, ticket: str, caller: Caller) -> Review:
         raise ConflictError(f"ticket {row['id']} is {row['status']} and not for this reviewer to read now: reserved, "
                             "decided, over, or another person's turn; choose another one")
     return Review(**_held(by, view.row, caller), texts=list(view.texts), question=view.question,
-                  heading=heading(view.row.code, view.verdict), reason=view.verdict.get("reason"), people=view.verdict.get("people"),
-                  findings=[dict(one) for one in view.findings],
+                  heading=heading(view.row.code, view.verdict), reason=view.verdict.get("reason"),
+                  people=view.verdict.get("people"), findings=[dict(one) for one in view.findings],
                   edited=None if view.edited is None else list(view.edited),
                   actions=[Allowed(action=one.action, reasons=list(one.codes)) for one in view.actions])
 

@@ -5,9 +5,10 @@
 
 Starts `discreet serve` (rules and reader, enforcing, no queue) in front of a model that answers at once, on the loopback.
 Cells: /v1/check, the proxy and the bare model behind it, with short and long texts, at each concurrency. wrk (a Debian
-package) sends as fast as answers come. Shown: answers a second, milliseconds at p50, p95 and p99, the largest resident
-memory of the service's processes, and what was lost: answers of another status, errors and time-outs that wrk saw, and
-answers that wrk had but the service did not count. With two cores or more, --cores-load and --cores-serve keep wrk and the
+package) sends as fast as answers come. Shown: answers a second, milliseconds at p50, p95 and p99, CPU
+milliseconds of the service's processes for an answer (1,000 divided by them is the rate of a core, also on a machine that
+does other work), the largest resident memory of these processes, and what was lost: answers of another status, errors and
+time-outs that wrk saw, and answers that wrk had but the service did not count. With two cores or more, --cores-load and --cores-serve keep wrk and the
 service apart; on two cores that leaves one for the service.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import socket
@@ -65,6 +67,15 @@ def tree(pid: int) -> list[int]:
         for task in Path(f"/proc/{one}/task").glob("*/children"):
             found += [int(child) for child in task.read_text().split()]
     return found
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process and all below it."""
+    spent = 0
+    for one in tree(pid):
+        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+        spent += int(fields[11]) + int(fields[12])
+    return spent / os.sysconf("SC_CLK_TCK")
 
 
 def resident_mib(pid: int) -> float:
@@ -146,7 +157,7 @@ class Run:
         """One run of wrk."""
         file = self.folder / f"{door}-{size}.jsonl"
         file.write_text("".join(json.dumps(one) + "\n" for one in self.bodies(door, size)))
-        before = 0.0 if door == "bare" else self.decided()
+        before, used = 0.0 if door == "bare" else self.decided(), cpu_s(self.pid)
         memory = Memory(self.pid)
         memory.start()
         ended = subprocess.run(
@@ -160,10 +171,13 @@ class Run:
         if door != "bare":
             time.sleep(1)  # What wrk left open when its time was over ends.
             counted = self.decided() - before
+        used = cpu_s(self.pid) - used
         errors = sum(found[name] for name in ("connect", "read", "write", "timeout", "status"))
         missing = 0 if counted is None else max(0, found["answers"] - counted)
         return {"door": door, "size": size, "concurrency": concurrency, **found, "rate": found["answers"] / found["seconds"],
-                "lost": errors + missing, "counted": counted, "memory": max(samples), "samples": samples}
+                "lost": errors + missing,
+                "cpu": 1000 * used / counted if counted else None, "counted": counted, "memory": max(samples),
+                "samples": samples}
 
     def equal(self, guard: Guard) -> tuple[int, list[str]]:
         """How many verdicts were compared, alone and 4 at a time, and the texts (by number) whose verdicts differ."""
@@ -221,7 +235,7 @@ def service(options: argparse.Namespace) -> Iterator[Run]:
 def row(cell: Cell) -> str:
     times = [f"{cell[name]:.1f}" if cell["answers"] else "–" for name in ("p50", "p95", "p99")]
     return (f"| {cell['door']} | {cell['size']} | {cell['concurrency']} | {cell['rate']:.1f} | {' | '.join(times)} | "
-            f"{cell['memory']:.0f} | {cell['lost']:.0f} |")
+            f"{'–' if cell['cpu'] is None else format(cell['cpu'], '.1f')} | {cell['memory']:.0f} | {cell['lost']:.0f} |")
 
 
 def main() -> int:
@@ -248,8 +262,8 @@ def main() -> int:
             spans = sorted(len(text.split()) for text in sent)
             print(f"{size} texts: {len(sent)}, {statistics.median(spans):g} words at the median, "
                   f"{', '.join(f'{actions.count(one)} {one}' for one in sorted(set(actions)))}")
-        print("\n| door | texts | concurrency | answers/s | p50 ms | p95 ms | p99 ms | memory MiB | lost |")
-        print("|---|---|---|---|---|---|---|---|---|")
+        print("\n| door | texts | concurrency | answers/s | p50 ms | p95 ms | p99 ms | CPU ms | memory MiB | lost |")
+        print("|---|---|---|---|---|---|---|---|---|---|")
         cells = []
         for size in run.sent:
             for concurrency in map(int, options.concurrency.split(",")):

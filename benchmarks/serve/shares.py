@@ -30,22 +30,12 @@ from tempfile import TemporaryDirectory
 
 import httpx
 from benchmarks.page import machine
-from benchmarks.serve.load import Memory, free_port, running, texts, tree
+from benchmarks.serve.load import Memory, cpu_s, free_port, running, texts
 
 import discreet
 from discreet import Guard
 
-TICK = os.sysconf("SC_CLK_TCK")
 DOORS = ("bare", "check", "proxy", "bare stream", "proxy stream", "redacting stream")
-
-
-def cpu_s(pid: int) -> float:
-    """CPU seconds of a process and all below it."""
-    spent = 0
-    for one in tree(pid):
-        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-        spent += int(fields[11]) + int(fields[12])
-    return spent / TICK
 
 
 class Asked:

@@ -118,6 +118,34 @@ def test_a_result_of_which_nothing_can_be_read_is_a_turn() -> None:
         assert list(turns_of({"role": "tool", "content": content})) == [Turn("tool", "", "tool")]
 
 
+PICTURE = "data:image/png;base64,AAAA"
+
+
+@pytest.mark.parametrize("part", [
+    {"type": "image_url", "image_url": {"url": PICTURE, "detail": "high"}, "text": PASSAGE},
+    {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "alt": PASSAGE}},
+    {"type": "input_image", "image_url": PICTURE, "alt_text": PASSAGE},
+    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}, "title": PASSAGE},
+    {"type": "image", "data": "AAAA" * 20 + "\n" + "AAAA", "mimeType": "image/png", "_meta": {"caption": PASSAGE}},
+    {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav", "transcript": PASSAGE}},
+    {"type": "audio_url", "audio_url": {"url": PICTURE}, "transcript": PASSAGE},
+    {"type": "video", "url": PASSAGE}])
+def test_what_is_written_beside_a_picture_or_a_sound_is_nobodys_words(part: dict[str, Any]) -> None:
+    assert told(user(part, text(MINE))) == [("unknown", PASSAGE), ("user", MINE)]
+    assert told({"role": "user", "content": MINE}, {"role": "tool", "content": [part]})[1] == ("tool", PASSAGE)
+    assert told({"role": "assistant", "content": [part]}) == [("answer", PASSAGE)]
+
+
+@pytest.mark.parametrize("more", [
+    {"caption": PASSAGE}, {"image_url": {"url": PICTURE}, "alt": PASSAGE}, {"refusal": PASSAGE},
+    {"citations": [{"type": "char_location", "cited_text": PASSAGE}]}])
+def test_what_stands_beside_the_text_of_a_part_is_nobodys_words(more: dict[str, Any]) -> None:
+    message = user({**text(MINE), **more})
+    assert told(message) == [("unknown", PASSAGE), ("user", MINE)]
+    assert not says_words_alone([message])
+    assert says_words_alone([user({**text(MINE), "cache_control": {"type": "ephemeral"}, "citations": None})])
+
+
 def test_fields_of_unknown_messages_are_nobodys_words() -> None:
     call = {"type": "mcp_call", "id": "c", "name": "find", "arguments": "{}", "output": PASSAGE}
     assert [(kind, PASSAGE in said) for kind, said in told({"role": "user", "content": MINE}, call)] == [

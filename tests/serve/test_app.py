@@ -219,3 +219,15 @@ def test_the_root_says_what_this_is_without_a_key(start: Start) -> None:
     response = start().ask("/", role="nobody")
     assert response.status_code == 200
     assert (response.json()["service"], response.json()["console"]) == ("discreet", None)
+
+
+def test_a_load_balancer_may_probe_by_head(start: Start) -> None:
+    service = start()
+    for path in ("/", "/health/live", "/health/ready", "/metrics", "/openapi.json"):
+        whole, head = (service.ask(path, role="operator", method=method) for method in ("GET", "HEAD"))
+        assert (head.status_code, head.content) == (200, b""), path
+        assert head.headers["content-type"] == whole.headers["content-type"]
+    service.gate.workers.loaded = 0
+    assert service.ask("/health/ready", method="HEAD").status_code == 503
+    assert service.ask("/metrics", role="nobody", method="HEAD").status_code == 401
+    assert service.ask("/v1/check", method="HEAD").status_code == 405  # What changes something answers its own alone.

@@ -25,12 +25,18 @@ TOOLS = ("tool_result", "tool_output", "call_output")
 """How the types of results of tools end: `tool_result`, `web_search_tool_result`, `function_call_output`."""
 DATA = ("structuredContent", "structured_content")
 """Fields with the data of an MCP result, which are read as JSON: its names and numbers are those of the tool."""
-MEDIA = ("image", "image_url", "input_image", "audio", "input_audio", "video")
+MEDIA = ("image", "image_url", "input_image", "audio", "audio_url", "input_audio", "video", "video_url", "input_video")
+_OF_MEDIA = (*MEDIA, "url", "uri", "data", "detail", "format", "file", "source_type")
+"""Fields in which a picture or a sound stands, by its bytes or its address; beside them may be texts."""
 _NO_TEXT = frozenset(("type", "role", "id", "tool_use_id", "tool_call_id", "call_id", "file_id", "media_type",
                       "mime_type", "mimeType", "blob", "base64", "file_data", "signature", "encrypted_content",
-                      "cache_control", "annotations"))
+                      "cache_control", "annotations", "logprobs"))
 """Fields of a part that hold ids, kinds and bytes."""
 _BYTES = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,[\w+/=\r\n-]*")
+_BLOB = re.compile(r"\S*|(?:[\w+/=-]{40,}\r?\n)*[\w+/=-]*\s*", re.ASCII)
+"""An address, a word, or base64, which may come in lines."""
+_NO_WORDS = ("type", "id", "cache_control", "logprobs")
+"""Fields of a part of text that show the model nothing else."""
 _DEEPEST = 30
 _ORIGINS: dict[str, Origin] = {"assistant": "answer", "system": "system", "developer": "system"}
 """The origin of other parts of a message by its role."""
@@ -63,7 +69,8 @@ def says_words_alone(messages: Sequence[Mapping[str, Any]]) -> bool:
 def _is_words(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     parts = content if isinstance(content, list) else [] if content is None else [content]
-    words_alone = all(_text(part) is not None for part in parts) and not any(_fields(message).values())
+    words_alone = (all(_text(part) is not None and not any(_beside(part).values()) for part in parts)
+                   and not any(_fields(message).values()))
     return message.get("role") in SPEAKERS and words_alone
 
 
@@ -84,11 +91,11 @@ def turns_of(message: Mapping[str, Any]) -> Iterator[Turn]:
     spoken: list[str] = []
     for part in content if isinstance(content, list) else [content]:
         text = _text(part)
+        rest = part if text is None else _beside(part)
         if text is not None:
             spoken.append(text)
-            continue
-        origin = _origin(part.get("type")) if isinstance(part, Mapping) else None
-        yield from _turn(role, list(strings_of(part)), origin or _ORIGINS.get(role, "unknown"))
+        origin = _origin(rest.get("type")) if isinstance(rest, Mapping) else None
+        yield from _turn(role, list(strings_of(rest)), origin or _ORIGINS.get(role, "unknown"))
     yield from _turn(role, spoken, None)
 
 
@@ -100,8 +107,20 @@ def _fields(message: Mapping[str, Any]) -> dict[str, Any]:
 def _text(part: Any) -> str | None:
     """The text of a part that is the message's own."""
     if isinstance(part, Mapping) and part.get("type") in SPOKEN:
-        part = part.get("text", part.get("refusal"))
+        part = part.get(_field(part))
     return part if isinstance(part, str) else None
+
+
+def _field(part: Mapping[str, Any]) -> str:
+    """Where the text of a part stands."""
+    return "text" if isinstance(part.get("text"), str) else "refusal"
+
+
+def _beside(part: Any) -> dict[str, Any]:
+    """What a part of text holds besides it: a caption, a picture, a citation."""
+    if not isinstance(part, Mapping):
+        return {}
+    return {name: one for name, one in part.items() if name != _field(part) and name not in _NO_WORDS}
 
 
 def _origin(kind: Any) -> Origin | None:
@@ -119,9 +138,9 @@ def _turn(role: str, texts: Sequence[str], origin: Origin | None) -> Iterator[Tu
         yield Turn(role, text, origin)
 
 
-def strings_of(value: Any, deepest: int = _DEEPEST) -> Iterator[str]:
-    """Every text at or below a part of a request, but ids, kinds, images and bytes. TooDeepError where it is nested too
-    deeply."""
+def strings_of(value: Any, deepest: int = _DEEPEST, *, media: bool = False) -> Iterator[str]:
+    """Every text at or below a part of a request, but ids, kinds and bytes; with `media` the part is a picture or a
+    sound, whose address is no text. TooDeepError where it is nested too deeply."""
     if deepest == 0:
         raise TooDeepError("a message is nested too deeply to be read")
     if isinstance(value, str):
@@ -129,14 +148,16 @@ def strings_of(value: Any, deepest: int = _DEEPEST) -> Iterator[str]:
             yield value
     elif isinstance(value, list):
         for one in value:
-            yield from strings_of(one, deepest - 1)
-    elif isinstance(value, Mapping) and value.get("type") not in MEDIA:
+            yield from strings_of(one, deepest - 1, media=media)
+    elif isinstance(value, Mapping):
+        media = media or value.get("type") in MEDIA
         for name, one in value.items():
             is_bytes = name == "data" and value.get("type") == "base64"
+            is_blob = media and name in _OF_MEDIA and isinstance(one, str) and _BLOB.fullmatch(one)
             if name in DATA and one is not None:
                 yield _json(one)
-            elif not is_bytes and name not in _NO_TEXT:
-                yield from strings_of(one, deepest - 1)
+            elif not is_bytes and not is_blob and name not in _NO_TEXT:
+                yield from strings_of(one, deepest - 1, media=media)
 
 
 def _json(data: Any) -> str:

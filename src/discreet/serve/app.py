@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from discreet.serve.queue.webhook import Announcer
 
 Aside: TypeAlias = Callable[[Callable[[], object]], Awaitable[object]]
+HEADED = frozenset(("/", "/health/live", "/health/ready", "/metrics", "/v1/models", "/v1/observed"))
+"""Paths that answer HEAD, by which load balancers probe, as they answer GET: those that change nothing."""
 KEYS_S = 10.0
 """Seconds between looks for tickets of keys that are gone."""
 WARN_DAYS = 7
@@ -228,6 +230,8 @@ class Catch:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD" and scope["path"] in HEADED:  # The server keeps its own scope, and sends no body.
+            scope = {**scope, "method": "GET"}
         status = 0
 
         async def answer(message: Any) -> None:

@@ -21,6 +21,8 @@ LEAST = 500
 """Characters that every answer counts for: a short one takes time as well."""
 LONG_S = 1.0
 """An answer that is expected to take longer is long."""
+UNIT = 4_000
+"""Characters that count as one answer in the rate of a key."""
 FORGETS = 0.7
 """How much of a key's slower pace is expected of its next answer."""
 
@@ -29,6 +31,11 @@ def length_of(answer: Answer) -> int:
     """Characters of an answer with everything that is read with it."""
     return (len(answer.answer) + len(answer.question or "") + len(answer.user_words or "")
             + sum(map(len, answer.sources)) + sum(len(turn.text) for turn in answer.conversation))
+
+
+def units_of(answer: Answer) -> int:
+    """For how many answers one counts in the rate of a key."""
+    return max(1, -(-length_of(answer) // UNIT))
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +17,7 @@ from discreet.guard.conversation import Told, Turn
 from discreet.guard.decide import Judgement
 from discreet.guard.text.provenance import request_of
 from discreet.serve.conversations import Conversations, Memories, Remembered
-from discreet.serve.fair import length_of
+from discreet.serve.fair import length_of, units_of
 from discreet.serve.keys import Caller
 from discreet.serve.limits import Rate, RefusedError
 from discreet.serve.outcome import Act, Outcome, worst_of
@@ -36,8 +35,6 @@ T = TypeVar("T")
 POLL_S = 0.25
 TELL_S = 60.0
 """Seconds beyond a hold in which the caller must have the id of its ticket, or nobody awaits it."""
-UNIT = 4_000
-"""Characters that count as one answer in the rate of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +141,11 @@ class Gate:
         outcome = (Outcome("block", "privacy/undecided", (), None, "block", guard) if withheld else
                    Outcome("pass", "ok", (), None, "pass", guard))
         self._count(Asked(caller, guard, door, uuid4().hex), outcome, False, 0.0)
+
+    async def tell_of_nobody(self, caller: Caller, guard: str, texts: Sequence[Answer]) -> bool:
+        """Whether texts are safe and nothing of what is found in them counts; nothing is decided or remembered."""
+        found = await asyncio.gather(*(self._judge(Asked(caller, guard, "", ""), one) for one in texts))
+        return worst_of(found)[0] == "ok" and not any(one.counts for judged in found for one in judged.findings)
 
     async def _restated(self, asked: Asked, answers: Sequence[Answer], alone: Sequence[Judgement]
                         ) -> tuple[Judgement, ...]:
@@ -337,11 +339,6 @@ class Gate:
 def not_judged(code: str = "privacy/not_judged", what: str = "the answer") -> RefusedError:
     """503: the guard could not judge."""
     return RefusedError(503, code, f"the guard could not judge {what}; come again", {"Retry-After": "5"})
-
-
-def units_of(answer: Answer) -> int:
-    """For how many answers one counts in the rate of a key."""
-    return max(1, math.ceil(length_of(answer) / UNIT))
 
 
 def question_of(answer: Answer) -> str | None:

@@ -85,7 +85,7 @@ test("by keys alone: from abstention to release, which reaches the caller", asyn
   const page = await signedIn("anna");
   await keysOf(page, "j", "Enter");
   await page.waitForURL(`${base}/tickets/${asked.ticket}`);
-  assert.match(await heading(page), /could not decide: .*looks like German/);
+  assert.match(await heading(page), /^The guard cannot read this answer: .*looks like German/);
   assert.match(await page.textContent("#answer-1 ~ .quote"), /senkt den Blutzucker/);
   await keysOf(page, "1");
   assert.ok(await page.isVisible("button[value='release:nobody_described']"));

@@ -12,7 +12,10 @@ from tests.serve.conftest import Start
 from tests.serve.console.conftest import LITIGATOR, PART, QUESTION, UNDECIDED, Desk, Person
 
 from discreet.core.errors import NotFoundError
+from discreet.core.records import CAUSES, Cause, Reason
+from discreet.guard.decide import sentence
 from discreet.guard.guard import Guard
+from discreet.serve.console.pages import heading
 from discreet.serve.console.session import COOKIE, HOURS, WRONG_A_MINUTE
 from discreet.serve.keys import remove_key
 from discreet.serve.queue.tables import sessions
@@ -529,3 +532,28 @@ def test_a_ticket_says_how_many_people_fit_and_where(tmp_path: Path, guard: Guar
     assert 'id="people"' in plain
     assert 'id="uncounted"' not in plain
     desk.queue.close()
+
+
+INTERNAL = ("attribute", "cluster", "bound to", "third", "direct identifier", "threshold", "operating point", "weak",
+            "layer", "evidence", "probe", "_", "{", "None")
+
+
+@pytest.mark.parametrize("cause", set(CAUSES) - {"none", "suppressed"})
+def test_a_heading_says_in_plain_words_what_an_answer_gives_away(cause: Cause) -> None:
+    reason = Reason(cause, ("age", "person_name"), "third", 2, 1, 2, ("sex",), detail="a sentence looks like German",
+                    words=9, facts=2)
+    verdict = {"cause": reason.to_json(), "reason": sentence(reason)}
+    said = heading("privacy/undecided", verdict)
+    assert not [word for word in INTERNAL if word in said]
+    told = {"direct": "person name", "cluster": "age, person name and sex (can be guessed)", "verbatim": "9 words",
+            "probe": "a name or number, age", "language": "German", "unsure": "one person"}
+    assert told.get(cause, "") in said
+    assert heading("privacy/undecided", {"cause": None}) == (
+        "The guard is not sure whether this answer gives a person away")
+
+
+def test_the_heading_comes_first_and_the_guards_own_words_last(desk: Desk) -> None:
+    text = unescape(desk.person("anna").get(f"/tickets/{desk.open(LITIGATOR, code='privacy/contextual')}").text)
+    assert ("<h1>This answer says so much about one person that somebody may recognise them: age, family, occupation "
+            "and place</h1>") in text
+    assert text.index("4 attributes bound to one person (third)") > text.index('<dl class="facts">')

@@ -247,6 +247,13 @@ def test_a_name_that_comes_with_every_chunk_is_said_once() -> None:
     assert [one["function"]["arguments"] for one in calls] == ['{"n": 0}', '{"n": 1}']
 
 
+@pytest.mark.parametrize("name", [5, 1.5, True, ["note"], {"note": 1}])
+def test_a_name_that_becomes_something_else_is_refused(name: Any) -> None:
+    call = {"index": 0, "id": "call_12345678", "function": {"name": "note", "arguments": "{}"}}
+    with pytest.raises(MalformedError):
+        streamed({"tool_calls": [call]}, {"tool_calls": [{"index": 0, "function": {"name": name}}]})
+
+
 def test_logprobs_of_another_shape_are_left_out() -> None:
     parts = [{"choices": [{"index": 0, "delta": {"content": "hello"}, "logprobs": [MARK]}]},
              {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "logprobs": {"content": {"a": MARK}}}]}]

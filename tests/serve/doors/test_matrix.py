@@ -28,10 +28,19 @@ ASK: dict[str, dict[str, Any]] = {
 PARTS = ("The patient is a 52-year-old ", "litigator from Omaha with two children.")
 """Two choices that single somebody out together; each alone tells less than the threshold."""
 LAST = "last chunk"
-PLACES = ("content", "escaped arguments", "arguments", "reasoning", "refusal", "citation", LAST)
+PLACES = ("content", "escaped arguments", "arguments", "reasoning", "refusal", "citation", "transcript", LAST)
 CASES = [(path, place) for path in ASK for place in PLACES if path != "/v1/completions" or place in ("content", LAST)]
-DROPPED = {("/v1/messages", "citation")}
-"""Judged, and without a place in the answer: citations of that protocol are of documents of the request."""
+DROPPED = {("/v1/messages", "citation"), ("/v1/messages", "transcript"), ("/v1/responses", "transcript")}
+"""Judged, and without a place in the answer: citations of that protocol are of documents of the request, and there no
+request can ask for sound."""
+BESIDE: tuple[dict[str, Any], ...] = (
+    {"images": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}, "alt": LITIGATOR}]},
+    {"audio": {"id": LITIGATOR, "data": LITIGATOR, "expires_at": 1, "caption": LITIGATOR}},
+    {"content": [{"type": "text", "text": SAFE, "caption": LITIGATOR, "image_url": {"url": "a:b", "alt": LITIGATOR}}]},
+    {"content": [{"type": "text", "text": SAFE}, {"type": "image_url", "image_url": {}, "text": LITIGATOR}]},
+    {"content": [{"type": "output_audio", "data": "AAAA", "transcript": LITIGATOR}]},
+    {"video": {"url": "https://example.org/a.mp4", "title": LITIGATOR}})
+"""Pictures and sounds of an answer with text beside them."""
 
 
 def message(place: str, text: str) -> dict[str, Any]:
@@ -43,7 +52,9 @@ def message(place: str, text: str) -> dict[str, Any]:
         "content": {"content": text}, LAST: {"content": f"{SAFE} {text}"},
         "reasoning": {"reasoning_content": text}, "refusal": {"content": None, "refusal": text},
         "citation": {"annotations": [{"type": "url_citation", "url_citation": {
-            "title": text, "url": "https://example.org/a"}}]}}
+            "title": text, "url": "https://example.org/a"}}]},
+        "transcript": {"content": None, "audio": {"id": "audio_1", "data": "AAAA", "expires_at": 1,
+                                                  "transcript": text}}}
     return found.get(place, {"tool_calls": [call]})
 
 
@@ -126,3 +137,17 @@ def test_a_leak_across_choices_stays(proxy: Proxy, path: str, stream: bool) -> N
     assert (response.status_code, response.headers["x-discreet-code"]) == (200, "privacy/contextual")
     for word in ("52-year", "litigator"):
         assert word not in response.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("more", BESIDE)
+@pytest.mark.parametrize("path", [one for one in ASK if one != "/v1/completions"])
+def test_what_is_written_beside_a_picture_or_a_sound_stays(proxy: Proxy, path: str, more: dict[str, Any],  # noqa: F811
+                                                           stream: bool) -> None:
+    whole = completion(SAFE, **more)
+    [choice] = whole["choices"]
+    choice["delta"] = choice["message"]
+    service, _ = proxy(lambda body: server_sent([whole]) if body.get("stream") else JSONResponse(whole))
+    response = service.ask(path, {"model": "tiny", "stream": stream, **ASK[path]})
+    assert response.status_code in (200, 502)
+    assert "litigator" not in response.text + service.log.getvalue()

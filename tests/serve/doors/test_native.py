@@ -186,6 +186,7 @@ def test_a_blocked_answer_is_asked_for_again_with_words_before_the_instructions(
 @pytest.mark.parametrize("more", [
     {"mcp_servers": []}, {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
     {"messages": [{"role": "system", "content": "x"}]}, {"messages": [{"role": "user"}]},
+    {"messages": [{"role": [], "content": "x"}]}, {"messages": [{"role": {"a": 1}, "content": "x"}]},
     {"messages": [{"role": "user", "content": [{"type": "document", "source": {"type": "file", "file_id": "f"}}]}]},
     {"messages": [{"role": "user", "content": [{"type": "document", "source": {"type": "url", "url": "u"}}]}]},
     {"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x", "content": [

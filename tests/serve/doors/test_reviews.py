@@ -61,7 +61,8 @@ def test_a_ticket_is_listed_read_released_and_undone(service: Service) -> None:
     found = response.json()
     assert response.headers["cache-control"] == "no-store"
     assert (found["texts"], found["version"], found["reserved_by"]) == ([UNDECIDED], 2, "reviewer")
-    assert "looks like German" in found["reason"]
+    assert found["heading"] == "The guard cannot read this answer: a sentence looks like German (de)"
+    assert found["reason"] == "not judged: a sentence looks like German (de)"
     # What tells how to write around the guard is the operator's.
     assert not {"score", "logit", "delta", "tau", "threshold"} & {name for part in (found, *found["findings"])
                                                                    for name in part}

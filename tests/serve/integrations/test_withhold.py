@@ -33,7 +33,9 @@ def withholder(guard: Guard | str, on_unsafe: OnUnsafe = "placeholder", placehol
     ([{"type": "tool_call", "id": "call_1", "args": {"age": 52, "occupation": "litigator", "city": "Omaha"}}],
      "privacy/contextual"),
     ([{"type": "text", "text": "Hello.", "id": LITIGATOR}], "privacy/contextual"),
-    ([{"type": "image", "base64": "AAAA"}], "privacy/not_judged"), (b"bytes", "privacy/not_judged"),
+    ([{"type": "image", "base64": "AAAA"}], "privacy/not_judged"),
+    ({"audio": {"data": "AAAA", "transcript": "Metformin lowers blood glucose."}}, "privacy/not_judged"),
+    (b"bytes", "privacy/not_judged"),
     (object(), "privacy/not_judged"), ({"args": {"when": object()}}, "privacy/not_judged")])
 def test_code_of_content(guard: Guard, content: object, code: str) -> None:
     assert withholder(guard).judge(content) == code

@@ -32,6 +32,19 @@ def label(kind: str, code: str) -> str:
     return words()[kind].get(code, code.replace("_", " "))
 
 
+def heading(code: str, verdict: Mapping[str, Any]) -> str:
+    """Why an answer waits, for who decides about it. `verdict` is that of a ticket, `code` its reason code."""
+    why, known = verdict.get("cause") or {}, words()["heading"]
+    kinds = [*(one.replace("_", " ") for one in why.get("kinds", ())),
+             *(f"{one.replace('_', ' ')} (can be guessed)" for one in why.get("inferred", ()))]
+    if why.get("cause") == "probe" and why["detail"]:  # A direct identifier.
+        kinds.insert(0, "a name or number")
+    told = f"{', '.join(kinds[:-1])} and {kinds[-1]}" if len(kinds) > 1 else "".join(kinds)
+    said = known.get(why.get("cause", ""), known[code])
+    return said.format(kinds=told or "no words say who", whom=words()["whom"].get(why.get("subject", ""), "one person"),
+                       detail=why.get("detail", ""), words=why.get("words"))
+
+
 def span(seconds: float) -> str:
     """"45 s", "12 min", "3 h"; the script of the page writes it alike."""
     s = max(0, -int(-seconds // 1))

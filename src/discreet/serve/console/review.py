@@ -13,7 +13,7 @@ from starlette.datastructures import FormData
 from discreet.core.errors import ConflictError, UsageError
 from discreet.guard.decide import Judgement
 from discreet.serve.console.evidence import Legend, Piece
-from discreet.serve.console.pages import label
+from discreet.serve.console.pages import heading, label
 from discreet.serve.console.statistics import audit_rows
 from discreet.serve.keys import Caller
 from discreet.serve.queue.records import Allowed, TicketRow, TicketView
@@ -118,16 +118,14 @@ class Review:
         status = told.status if told is not None else 410 if row["status"] == "expired" else 200
         plain = row_of(row, blind=False)
         if view is None:
-            heading, explanation = self._closed(plain, me)
-            return Shown(status, plain, heading, explanation, after, before,
+            return Shown(status, plain, *self._closed(plain, me), after, before,
                          undo="undo" in {one.action for one in self._queue.allowed(row, me)})
         findings = [{**one, "text": one.get("answer", 0)} for one in view.findings]
         edited, again = (told.edited, told.judgements) if told is not None else ((), ())
         judged = [[{**asdict(one), "text": place} for one in one_of.findings] for place, one_of in enumerate(again)]
         legend = Legend(findings, [one for found in judged for one in found])
-        heading = f"{label('heading', view.row.code)}: {view.verdict.get('reason') or 'no reason given'}"
         return Shown(
-            status, view.row, heading, "", after, before, view,
+            status, view.row, heading(view.row.code, view.verdict), "", after, before, view,
             [(1 + DECIDING.index(one.action), one) for one in view.actions if one.action in DECIDING], legend,
             [legend.cut(text, [one for one in findings if one["text"] == place])
              for place, text in enumerate(view.texts)], edited or view.edited or view.texts,

@@ -128,7 +128,8 @@ def _joined(before: Any, more: str) -> Any:
 
 
 def _says(before: Any, value: Any) -> bool:
-    return isinstance(before, StringIO) and before.tell() == len(value) and before.getvalue() == value
+    return (isinstance(before, StringIO) and isinstance(value, str) and before.tell() == len(value)
+            and before.getvalue() == value)
 
 
 def _written(value: Any) -> Any:

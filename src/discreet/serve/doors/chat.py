@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from discreet.core.records import Answer
+from discreet.serve.doors.receivers import without
 from discreet.serve.outcome import Outcome, details
 
 Json = dict[str, Any]
@@ -172,15 +173,16 @@ def _logprobs(given: Any, message: Json) -> Json | None:
     return {"content": None, "refusal": None, **kept} if kept else None
 
 
-def texts_of(choice: Json, allowed: Collection[str] = ()) -> list[str]:
-    """Every text of a cleaned choice that is not empty, but for what it hands to `allowed` tools."""
+def texts_of(choice: Json, allowed: Collection[str] = (), typed: Collection[str] = ()) -> list[str]:
+    """Every text of a cleaned choice, but for what it hands to `allowed` tools and receivers that the user `typed`."""
     message = choice["message"]
     content = message["content"]
     parts = [content] if isinstance(content, str) else [part[part["type"]] for part in content or ()]
     parts += [message["refusal"], *(message.get(name) for name in REASONING)]
     for one in message.get("annotations", ()):
         parts += [one["url_citation"]["title"], one["url_citation"]["url"]]
-    parts += [*_arguments(message, allowed), message.get("audio", {}).get("transcript"), *message.get("cited", ())]
+    parts += _arguments(message, allowed, typed)
+    parts += [message.get("audio", {}).get("transcript"), *message.get("cited", ())]
     return [part for part in parts if part]
 
 
@@ -196,14 +198,19 @@ def _calls(message: Json) -> list[Json]:
     return calls + ([message["function_call"]] if "function_call" in message else [])
 
 
+def calls_of(completion: Json) -> list[Json]:
+    """The calls of a cleaned completion."""
+    return [call for choice in completion["choices"] for call in _calls(choice["message"])]
+
+
 def called(completion: Json) -> frozenset[str]:
     """The names of the tools that a cleaned completion calls."""
-    return frozenset(call["name"] for choice in completion["choices"] for call in _calls(choice["message"]))
+    return frozenset(call["name"] for call in calls_of(completion))
 
 
-def _arguments(message: Json, allowed: Collection[str] = ()) -> list[str]:
-    """What a cleaned message hands to tools that are not `allowed`."""
-    found = [readable(call["arguments"]) if "arguments" in call else call["input"]
+def _arguments(message: Json, allowed: Collection[str] = (), typed: Collection[str] = ()) -> list[str]:
+    """What a cleaned message hands to tools that are not `allowed`, without receivers that were `typed`."""
+    found = [without(readable(call["arguments"]), call, typed) if "arguments" in call else call["input"]
              for call in _calls(message) if call["name"] not in allowed]
     return [one for one in found if one.strip() not in ("", "{}")]
 
@@ -215,12 +222,12 @@ def readable(arguments: str) -> str:
 
 
 def answers_of_completion(completion: Json, asked: Answer, *, words_alone: bool = False,
-                          allowed: Collection[str] = ()) -> list[Answer]:
-    """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one; what is
-    handed to `allowed` tools is not. `words_alone`: the model was shown the words of `asked` and nothing else, so that
-    what it hands to tools confirms nothing; what it says beside that is judged by itself as well."""
+                          allowed: Collection[str] = (), typed: Collection[str] = ()) -> list[Answer]:
+    """What is judged, in the request of `asked`: each choice with all its texts as one answer, and all as one, as
+    `texts_of` says. `words_alone`: the model was shown the words of `asked` and nothing else, so that what it hands to
+    tools confirms nothing; what it says beside that is judged by itself as well."""
     choices = completion["choices"]
-    texts = ["\n\n".join(texts_of(choice, allowed)) for choice in choices]
+    texts = ["\n\n".join(texts_of(choice, allowed, typed)) for choice in choices]
     calls = words_alone and any(_arguments(choice["message"], allowed) for choice in choices)
     besides = [said for choice in choices if calls and (said := _besides_calls(choice))]
     judged = [*((text, calls) for text in and_together(texts)), *((said, False) for said in and_together(besides))]

@@ -38,7 +38,7 @@ def check(body: Json) -> None:
     """Look at the blocks and tools of a request. Raises RefusedError for those that are not passed on."""
     for message in body["messages"]:
         role, content = message.get("role"), message.get("content")
-        if role not in SENT:
+        if not isinstance(role, str) or role not in SENT:
             raise _refused("a message of this role", "user or assistant; instructions stand in system")
         if not isinstance(content, str):
             _check_blocks(content, SENT[role])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from discreet.serve.doors.declared import (
     end_user,
     with_header,
 )
+from discreet.serve.doors.receivers import by_itself, receivers_of, typed_in
 from discreet.serve.doors.upstream import Upstream, malformed
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
@@ -192,14 +193,28 @@ class Proxied:
                 self.gate.unjudged(self.caller, self.guard, self.protocol.name)
                 return Reply(completion, {"x-discreet-action": "pass", "x-discreet-code": "ok"})
             outcome = await self.gate.decide(
-                self.caller, self.guard, chat.answers_of_completion(
-                    completion, self.asked, words_alone=self.words_alone, allowed=allowed), payload=completion,
+                self.caller, self.guard, await self._answers(completion, allowed), payload=completion,
                 redactable=completion if chat.says_text_alone(completion) else None, door=self.protocol.name,
                 conversation=self.conversation, user=self.user)
             if outcome.action != "block" or not left:
                 break
             body = self.protocol.again(self.body, given.again)
         return await self._reply(completion, outcome)
+
+    async def _answers(self, completion: Json, allowed: frozenset[str]) -> list[Answer]:
+        """What is judged of a completion: without the receivers that the user typed, where that tells of nobody."""
+        def answers(typed: Collection[str] = ()) -> list[Answer]:
+            return chat.answers_of_completion(completion, self.asked, words_alone=self.words_alone, allowed=allowed,
+                                              typed=typed)
+
+        receivers = {one.lower() for call in chat.calls_of(completion) for one in receivers_of(call)}
+        if self.words_alone and receivers:
+            typed, system = await asyncio.to_thread(typed_in, self.asked)
+            without = answers(typed & receivers) if typed & receivers else []
+            told = [*without, *(by_itself(self.asked, text) for text in system)]
+            if without and await self.gate.tell_of_nobody(self.caller, self.guard, told):
+                return without
+        return answers()
 
     def _cleaned(self, found: Json) -> Json:
         names = frozenset(name for name in self.protocol.tools(self.body) if isinstance(name, str))

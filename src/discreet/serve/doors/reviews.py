@@ -69,7 +69,8 @@ class Review(Held):
 
     texts: list[str]
     question: str | None
-    reason: str | None = Field(description="Why the guard holds it, in words.")
+    heading: str = Field(description="Why it waits, for who decides about it.")
+    reason: str | None = Field(description="Why the guard holds it, in its own words: rules and counts.")
     people: dict[str, Any] | None = Field(description="How many people fit, where the guard counts them.")
     findings: list[dict[str, Any]]
     edited: list[str] | None = Field(description="What a first reviewer proposes to release instead.")
@@ -196,6 +197,8 @@ def _held(by: Reviewing, row: TicketRow, caller: Caller) -> dict[str, Any]:
 
 
 def _read(by: Reviewing, ticket: str, caller: Caller) -> Review:
+    from discreet.serve.console.pages import heading  # Where there is a queue, there is the console.
+
     mine = by.own(ticket, caller)
     if mine["status"] == "pending" and mine["reserved_by"] == caller.id:
         by.queue.heartbeat(ticket, caller.id, mine["version"])
@@ -205,8 +208,8 @@ def _read(by: Reviewing, ticket: str, caller: Caller) -> Review:
         raise ConflictError(f"ticket {row['id']} is {row['status']} and not for this reviewer to read now: reserved, "
                             "decided, over, or another person's turn; choose another one")
     return Review(**_held(by, view.row, caller), texts=list(view.texts), question=view.question,
-                  reason=view.verdict.get("reason"), people=view.verdict.get("people"),
-                  findings=[dict(one) for one in view.findings],
+                  heading=heading(view.row.code, view.verdict), reason=view.verdict.get("reason"),
+                  people=view.verdict.get("people"), findings=[dict(one) for one in view.findings],
                   edited=None if view.edited is None else list(view.edited),
                   actions=[Allowed(action=one.action, reasons=list(one.codes)) for one in view.actions])
 

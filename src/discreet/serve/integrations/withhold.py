@@ -100,6 +100,8 @@ def texts_of(content: object) -> Iterator[str]:
         if content.get("type") in MEDIA:
             raise UnreadableError
         for key, value in content.items():
+            if key in MEDIA and value and isinstance(value, Mapping | list):  # As OpenAI's `audio` beside a message.
+                raise UnreadableError
             if key in ARGUMENTS:
                 yield data(value)
             elif key not in IDS or not isinstance(value, str) or not ID.fullmatch(value):

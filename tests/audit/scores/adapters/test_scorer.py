@@ -194,7 +194,7 @@ def test_certainty_is_clipped_and_one_column_is_the_log_odds_of_class_1() -> Non
 @pytest.mark.parametrize("shape", [(3,), (3, 1)])
 def test_a_booster_gives_the_probability_of_class_1(shape: tuple[int, ...]) -> None:
     found, given_as = as_logits(np.array([0.0, 0.25, 1.0]).reshape(shape), "either", "m")
-    np.testing.assert_allclose(softmax(found), [[1, 0], [0.75, 0.25], [0, 1]], atol=1e-6)
+    np.testing.assert_allclose(softmax(found), [[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]], atol=1e-6)
     assert given_as == "prob"
 
 

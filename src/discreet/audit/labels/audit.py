@@ -104,10 +104,8 @@ def audit_labels(scores: ScoreTable | Path | str | Frame, *, seed: int = 0, assi
     check_options(seed, assignment)
     check_flags(tune=tune, drawn_here=drawn_here)
     check_facts(facts or {}, "facts")
-    if attacks is not None and (isinstance(attacks, str) or not isinstance(attacks, Collection) or not attacks
-                                or not all(isinstance(one, LabelAttack) for one in attacks)):
-        raise UsageError(f"attacks is {shown(attacks)}; expected one or more LabelAttack, as all_attacks returns, or "
-                         "None for all of them")
+    if attacks is not None:
+        _check_attacks(attacks)
     table = scores if isinstance(scores, ScoreTable) else load_scores(scores, kind="labels")
     refuse_broken(table)
     check_canary_labels(table, "table")
@@ -139,6 +137,12 @@ def check_options(seed: int, assignment: str) -> None:
     check_at_least("seed", seed)
     if assignment not in ASSIGNMENTS:
         raise UsageError(f"assignment is {shown(assignment)}: expected one of {', '.join(ASSIGNMENTS)}")
+
+
+def _check_attacks(attacks: Any) -> None:
+    if not isinstance(attacks, Collection) or not attacks or not all(isinstance(one, LabelAttack) for one in attacks):
+        raise UsageError(f"attacks is {shown(attacks)}; expected one or more LabelAttack, as all_attacks returns, or "
+                         "None for all of them")
 
 
 def _joint_bound(rows: Sequence[LabelRow], *, bounded: bool) -> Estimate:

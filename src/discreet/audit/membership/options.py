@@ -60,7 +60,8 @@ def check_brought(texts: Any, features: Any, provenance: Any, examples: int) -> 
                                   and all(isinstance(one, str) for one in (*texts, *texts.values()))):
         what = "a mapping with other things than words" if isinstance(texts, Mapping) else shown(texts)
         raise UsageError(f"texts is {what}: expected a mapping of example ids to texts")
-    if features is not None and (len(shape := getattr(features, "shape", ())) != 2 or shape[0] != examples):
+    shape: tuple[int, ...] = tuple(getattr(features, "shape", ()))
+    if features is not None and (len(shape) != 2 or shape[0] != examples):
         what = f"have the shape {shape}" if shape else f"are {shown(features)}"
         raise UsageError(f"features {what}: expected an array or a sparse matrix with a row for each of the "
                          f"{examples:,} examples")

@@ -185,7 +185,7 @@ def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key
     if commitment is not None and opening.commitment() != commitment:
         yield "the opened coins do not hash to the commitment that was published: they are of another seal"
     settings = {name: certificate.get(name) for name in ("tolerance", "delta")}
-    if not all(map(_is_number, settings.values())) or not in_range(**settings):  # type: ignore[arg-type]
+    if not all(map(_is_number, settings.values())) or not in_range(**settings):
         raise InputError("tolerance or delta is missing or out of range")
     others = certificate.get("other_openings")
     if not commitments.are_openings(others) or any(one["scores"] == revealed.scores_hash() for one in others or ()):

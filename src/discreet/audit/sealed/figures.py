@@ -90,7 +90,7 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
             "claims": [str(say(code, **facts)) for code in claims], "claim_codes": claims}
 
 
-def in_range(tolerance: float, delta: float) -> bool:
+def in_range(tolerance: Any, delta: Any) -> bool:
     """Whether the settings of an opening can be."""
     return (isinstance(tolerance, Real) and isinstance(delta, Real)
             and 0.5 < float(tolerance) < 1.0 and 0.0 <= float(delta) < 1.0)

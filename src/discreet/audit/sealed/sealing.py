@@ -146,10 +146,7 @@ def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
     check_at_least("pairs", pairs, 1)
     if seed is not None:
         check_at_least("seed", seed)
-    if not isinstance(alpha, Real) or not 0.0 < alpha < 1.0:
-        raise UsageError(f"alpha is {shown(alpha)}: expected a number between 0 and 1, such as 0.05")
-    if group is not None and not isinstance(group, str):
-        raise UsageError(f"group is {shown(group)}: expected the name of the column of users")
+    _check_kinds(alpha, group)
     own, others = _records(data, group), _records(canaries, group)
     everything = [*own, *others]
     if twice := sum(times > 1 for times in Counter(d.id for d in everything).values()):
@@ -187,6 +184,13 @@ def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
         "pairs": pairs, "unit": unit, "train": len(train), "probe": len(probe), "copies_kept_out": copies,
         "unpaired": int(eligible.sum()) - 2 * pairs, "length_ratio_median": float(np.median(ratio)),
         "length_ratio_most": float(ratio.max())}, group)
+
+
+def _check_kinds(alpha: object, group: object) -> None:
+    if not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
+        raise UsageError(f"alpha is {shown(alpha)}: expected a number between 0 and 1, such as 0.05")
+    if not isinstance(group, str | None):
+        raise UsageError(f"group is {shown(group)}: expected the name of the column of users")
 
 
 def _units(data: Sequence[Datum], labels: Sequence[int], first: int

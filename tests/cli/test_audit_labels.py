@@ -16,7 +16,7 @@ from tests.audit.experiments.labels.made_up import write_table
 from tests.cli.conftest import KEY, Cli, Ended, Refused, jsonl, rendered_again, result, run_kept
 
 import discreet_papers
-from discreet.audit.core.simulate import LabelWorld, simulated_labels
+from discreet.audit.core.simulate import LabelWorld, World, simulated_labels, simulated_table
 from discreet.audit.engine import Store
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.scores.load import load_scores
@@ -79,6 +79,13 @@ class TestScores:
                     tmp_path / "page.html")
         assert (ended.code, ended.record["provenance"]["seed"]) == (3, 7)
         assert "Inconclusive" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+    def test_a_table_of_the_other_audit(self, refused: Refused, files: Path, tmp_path: Path) -> None:
+        write_scores(simulated_table(World(60, 0, 60, 0), np.random.default_rng(0)), tmp_path / "members.parquet")
+        refused("its columns are those of a membership audit: discreet audit membership scores", "audit", "labels",
+                "scores", tmp_path / "members.parquet")
+        refused("its columns are those of a label audit: discreet audit labels scores", "audit", "membership", "scores",
+                files / "bare.parquet")
 
     def test_many_models_are_listed(self, cli: Cli, tmp_path: Path) -> None:
         table = simulated_labels(LabelWorld(memory=2.0), np.random.default_rng(1))

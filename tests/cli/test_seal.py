@@ -85,10 +85,10 @@ def test_canaries_and_a_configuration(cli: Cli, data: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("change", "options", "said"), [
-    ({"label": "safe"}, [], "all 240 records have the same label"), ({}, ["--pairs", "0"], "--pairs is 0"),
+    ({"label": "safe"}, [], "all 240 records have the same label"), ({}, ["--pairs", "0"], "pairs is 0: expected"),
     ({"text": None}, [], "line 1: 'text' is null"), ({}, ["--pairs", "many"], "--pairs"),
-    ({}, ["--group", "team"], "there is no 'team'"), ({}, ["--alpha", "nan"], "--alpha is"),
-    ({}, ["--seed", "-1"], "--seed is -1"),
+    ({}, ["--group", "team"], "there is no 'team'"), ({}, ["--alpha", "nan"], "alpha is nan: expected"),
+    ({}, ["--seed", "-1"], "seed is -1: expected"),
 ])
 def test_data_that_cannot_be_sealed_leave_nothing(
     refused: Refused, tmp_path: Path, change: dict[str, Any], options: list[str], said: str

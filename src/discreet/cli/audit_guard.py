@@ -42,7 +42,7 @@ def guard(
     The texts must be those of 'guard fit', given in the same way: the fit's own random split says which of them it
     never saw. Exits with 0 for pass, 1 for fail, 3 for inconclusive.
     """
-    lib.membership_audit.check_options(tolerance_auc=tolerance_auc, tolerance_part=tolerance_part, seed=seed)
+    lib.membership_options.check_options(tolerance_auc=tolerance_auc, tolerance_part=tolerance_part, seed=seed)
     fitted = discreet.Guard.load(folder)
     if not os.access(folder.resolve().parent, os.W_OK):
         raise UsageError(f"cannot write the result into the card of {folder}: the folder around it is read-only; copy "

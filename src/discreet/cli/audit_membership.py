@@ -71,7 +71,7 @@ class Audit:
         work."""
         if self.history is not None:
             lib.history.read_history(self.history)
-        lib.membership_audit.check_options(
+        lib.membership_options.check_options(
             tolerance_auc=self.tolerance_auc, tolerance_part=self.tolerance_part, base_rates=self.rates(),
             permutations=self.permutations, bootstraps=self.bootstraps, seed=self.seed)
         self.excluded()

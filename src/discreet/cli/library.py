@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
     from discreet.audit.membership import attack, compare, embedding, history, named_parts, recipe, structure
-    from discreet.audit.membership import audit as membership_audit
+    from discreet.audit.membership import options as membership_options
     from discreet.audit.membership import plan as membership_plan
     from discreet.audit.scores import check, table, write
     from discreet.audit.scores.adapters import build
@@ -76,7 +76,7 @@ HOMES = {
     "label_audit": "discreet.audit.labels.audit", "label_experiments": "discreet.audit.experiments.labels",
     "label_mechanisms": "discreet.stats.mechanisms.labels.base", "junit": "discreet.report.junit",
     "leaks": "discreet.synth.leaks",
-    "ledger": "discreet.synth.ledger", "membership_audit": "discreet.audit.membership.audit",
+    "ledger": "discreet.synth.ledger", "membership_options": "discreet.audit.membership.options",
     "membership_experiments": "discreet.audit.experiments.membership",
     "membership_plan": "discreet.audit.membership.plan", "named_parts": "discreet.audit.membership.named_parts",
     "recipe": "discreet.audit.membership.recipe",

@@ -184,7 +184,7 @@ def _for_ci(record: Record, run: lib.runs.Run, **options: Any) -> None:
     write_atomic(run.path / "junit.xml", lib.junit.to_junit(record))
     shown = lib.report.summarise(record, **options)
     shown = replace(shown, sections=tuple(one for one in shown.sections if one.page))
-    write_atomic(run.path / "summary.md", f"## {shown.sentence}\n\n{lib.report.to_markdown(shown)}")
+    write_atomic(run.path / "summary.md", lib.report.to_markdown(shown))
 
 
 def _file(parameter: Any, value: object) -> Path | None:

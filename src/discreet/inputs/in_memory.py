@@ -220,6 +220,9 @@ def _column(given: Any, called: str, what: str) -> NDArray[np.object_]:
     found[:] = values
     if missing := sum(one is None or (isinstance(one, float) and isnan(one)) for one in values):
         raise InputError(f"{called}: {missing:,} of {len(values):,} {what} are missing; expected one for each record")
+    if what == "labels" and (rows := sum(isinstance(one, list | tuple | dict | np.ndarray) for one in values)):
+        raise InputError(f"{called}: {rows:,} of {len(values):,} labels hold several values; expected one class for "
+                         "each record: of one-hot labels the place of the 1")
     return found
 
 

@@ -127,7 +127,8 @@ def _method(found: Any, spec: str, takes: str) -> tuple[Any, Kind]:
     if callable(found):
         return found, "either"
     raise InputError(f"{spec}: a {type(found).__name__} has neither predict_proba nor decision_function and cannot be "
-                     f"called; expected an estimator or a function of {takes}")
+                     f"called; expected an estimator or a function of {takes}"
+                     + (", such as its method predict" if hasattr(found, "predict") else ""))
 
 
 def _classes(found: Any, spec: str) -> tuple[str, ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -28,6 +29,7 @@ from discreet.report.summary import (
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
 TERMINAL = 100
 """Columns of a terminal that sentences are wrapped at."""
 
@@ -140,14 +142,14 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def to_markdown(summary: Summary) -> str:
-    """The page without its figures: leads, key figures, every section with what stands in it."""
-    parts = list(summary.leads)
+    """The page without its figures: headline, leads, key figures, every section with what stands in it."""
+    parts = ["## " + summary.sentence.replace("\n", " "), *summary.leads]
     if summary.keys:
         parts.append("\n".join(f"- {said}" for said in map(_key, summary.keys)))
     for section in summary.sections:
         found = [_markdown(one) for one in section.blocks if not isinstance(one, Drawing)] if section.page else []
         parts += [f"### {section.title}", *found] if found and section.title else found
-    return "\n\n".join(parts) + "\n"
+    return _plain_markdown("\n\n".join(parts) + "\n")
 
 
 def to_tables(summary: Summary) -> str:
@@ -156,7 +158,12 @@ def to_tables(summary: Summary) -> str:
     for section in summary.sections:
         found = [_markdown(one) for one in section.blocks if isinstance(one, Bullets | Table)]
         parts += [f"### {section.title}", *(found or ["Nothing was asked for that has such a row."])]
-    return "\n\n".join(parts) + "\n"
+    return _plain_markdown("\n\n".join(parts) + "\n")
+
+
+def _plain_markdown(text: str) -> str:
+    """Without control characters or tags: names of models and parts are the user's."""
+    return TAG.sub("&lt;", "\n".join(map(printable, text.split("\n"))))
 
 
 def _key(key: Key) -> str:
@@ -177,7 +184,8 @@ def _markdown(block: Controls | Text | Bullets | Facts | Table) -> str:
 
     def part(name: str, rows: Iterable[Sequence[str]]) -> str:
         lines = (block.head, ["---"] * len(block.head), *rows)
-        said = "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
+        said = "\n".join("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in line) + " |"
+                         for line in lines)
         return f"**{name}**\n\n{said}" if name else said
 
     # Rows of a group do not say which it is.

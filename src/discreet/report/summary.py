@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import yaml
 
-from discreet.core.errors import UsageError
+from discreet.core.errors import UsageError, shown
 from discreet.core.numbers import FORMS, NOTHING, UNRESOLVED, Forms, say
 from discreet.core.registry import offered
 from discreet.report.figure import Figure
@@ -51,6 +51,8 @@ def summarise(record: Record, **options: Any) -> Summary:
 
     `options` are of the kind: `texts` of a membership audit, where texts may be shown.
     """
+    if not isinstance(record, Mapping):
+        raise UsageError(f"the record is {shown(record)}; expected a mapping, as an audit's record or its result.json")
     kind = str(record.get("kind"))
     # Other packages are looked up only for what is not ours.
     known = KINDS if kind in KINDS else {**KINDS, **offered("summaries")}

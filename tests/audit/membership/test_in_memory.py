@@ -291,3 +291,21 @@ def test_a_run_is_not_saved_over_a_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot write .*run.result\.json: not a directory"):
         found.save(tmp_path / "run")
     assert (tmp_path / "run").read_text() == "mine"
+
+
+def test_a_booster_needs_no_wrapping() -> None:
+    """LightGBM's and XGBoost's `predict` is the probability of class 1 of two."""
+    class Booster:
+        def predict(self, inputs: Any) -> Any:
+            return FOREST.predict_proba(inputs)[:, 1]
+
+    numbers = [(inputs, (labels == "toxic").astype(int)) for inputs, labels in (IN, OUT)]
+    audit = discreet.audit_model(Booster().predict, *numbers, **QUICK)
+    assert audit.verdict == "fail"
+    assert [part.name for part in audit.decisive.parts] == ["all records", "class 0", "class 1"]
+    named = discreet.audit_model(Booster().predict, IN, OUT, classes=["calm", "toxic"], **QUICK)
+    assert named.decisive.parts[0].auc.value == audit.decisive.parts[0].auc.value
+    with pytest.raises(InputError, match="the model does not name its classes, and classes= can"):
+        discreet.audit_model(Booster().predict, IN, OUT, **QUICK)
+    with pytest.raises(InputError, match=r"cannot be called; expected .*, such as its method predict"):
+        discreet.audit_model(Booster(), *numbers, **QUICK)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from discreet.audit.scores.table import ScoreTable
+from discreet.core.calls import checked_call, path_of
 from discreet.core.errors import MissingExtraError, UsageError, shown
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.records import plain
@@ -164,17 +165,20 @@ class Audit(ABC):
         """The record as it is saved and as `discreet.report` reads it."""
         return {"kind": self.kind, "schema": SCHEMA, **self.to_json()}
 
+    @checked_call
     def to_html(self, path: Path | str) -> Path:
         """Write the report page to `path` and return it. MissingExtraError without the extra "report"."""
+        path = path_of(path, "path")
         write_atomic(path, to_html(summarise(self.record)))
-        return Path(path)
+        return path
 
+    @checked_call
     def save(self, folder: Path | str) -> Path:
         """Write `result.json` and `report.html` to `folder`, made where there is none, and return the folder.
 
         Without the extra "report" there is no page: `discreet report` makes it later.
         """
-        folder = Path(folder)
+        folder = path_of(folder, "folder")
         # Where there can be no such folder, writing to it says why.
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)

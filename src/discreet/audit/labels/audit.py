@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, get_args
@@ -21,7 +21,8 @@ from discreet.audit.labels.verdict import ModelAudit
 from discreet.audit.scores.check import check_canary_labels
 from discreet.audit.scores.load import load_scores
 from discreet.audit.scores.table import CANARY, UNKNOWN, ScoreTable
-from discreet.core.errors import UsageError
+from discreet.core.calls import check_facts, check_flags, checked_call
+from discreet.core.errors import UsageError, shown
 from discreet.core.records import Estimate, plain
 from discreet.inputs.columns import Frame
 
@@ -65,6 +66,7 @@ class LabelAudit(Audit):
                 "targets": targets, "provenance": dict(self.provenance)}
 
 
+@checked_call
 def audit_labels(scores: ScoreTable | Path | str | Frame, *, seed: int = 0, assignment: Assignment = "uniform",
                  attacks: Sequence[LabelAttack] | None = None, tune: bool = True,
                  drawn_here: bool = False, facts: Mapping[str, Any] | None = None) -> LabelAudit:
@@ -100,6 +102,10 @@ def audit_labels(scores: ScoreTable | Path | str | Frame, *, seed: int = 0, assi
         An option outside its range.
     """
     check_options(seed, assignment)
+    check_flags(tune=tune, drawn_here=drawn_here)
+    check_facts(facts or {}, "facts")
+    if attacks is not None:
+        _check_attacks(attacks)
     table = scores if isinstance(scores, ScoreTable) else load_scores(scores, kind="labels")
     refuse_broken(table)
     check_canary_labels(table, "table")
@@ -130,7 +136,13 @@ def check_options(seed: int, assignment: str) -> None:
     """UsageError for an option of `audit_labels` outside its range."""
     check_at_least("seed", seed)
     if assignment not in ASSIGNMENTS:
-        raise UsageError(f"assignment is {assignment[:20]!r}: expected one of {', '.join(ASSIGNMENTS)}")
+        raise UsageError(f"assignment is {shown(assignment)}: expected one of {', '.join(ASSIGNMENTS)}")
+
+
+def _check_attacks(attacks: Any) -> None:
+    if not isinstance(attacks, Collection) or not attacks or not all(isinstance(one, LabelAttack) for one in attacks):
+        raise UsageError(f"attacks is {shown(attacks)}; expected one or more LabelAttack, as all_attacks returns, or "
+                         "None for all of them")
 
 
 def _joint_bound(rows: Sequence[LabelRow], *, bounded: bool) -> Estimate:

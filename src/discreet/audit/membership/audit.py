@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from discreet.audit.core.power import detectable_estimate
 from discreet.audit.core.resampling import Units
-from discreet.audit.core.verdict import Audit, Claims, ControlState, Judgement, Part, Word, check_at_least, overall
+from discreet.audit.core.verdict import Audit, Claims, ControlState, Judgement, Part, Word, overall
 from discreet.audit.core.verdict import provenance as table_facts
 from discreet.audit.membership.attack import PRIMARY, attack_facts, attacks_left_out, primary_scores, score_all
 from discreet.audit.membership.attackers import BASE_RATES, Gain, Named, gains, named_members
@@ -28,6 +27,7 @@ from discreet.audit.membership.controls import (
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
 from discreet.audit.membership.guarantee import Guarantee, guarantee_of
 from discreet.audit.membership.named_parts import check_parts
+from discreet.audit.membership.options import check_brought, check_options
 from discreet.audit.membership.parts import PartFinding, covered_parts, part_findings
 from discreet.audit.membership.record_risk import RecordRisk, record_risk, write_records
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
@@ -36,8 +36,9 @@ from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
 from discreet.audit.scores.load import load_scores
 from discreet.audit.scores.table import ScoreTable
+from discreet.core.calls import checked_call, path_of
 from discreet.core.design import Design, known_design
-from discreet.core.errors import InputError, UsageError, meant, shown
+from discreet.core.errors import InputError
 from discreet.core.records import Estimate, plain
 from discreet.core.types import BoolArray, FloatArray
 
@@ -124,10 +125,13 @@ class MembershipAudit(Audit):
                 **({} if self.structure is None else {"structure": self.structure.to_json()}),
                 "provenance": dict(self.provenance)}
 
+    @checked_call
     def write_records(self, path: Path | str) -> None:
         """Write the risk of each member of each target to `path` as CSV; no text of a record."""
-        write_records(Path(path), ((one.target, one.records) for one in self.targets if one.records is not None))
+        write_records(path_of(path, "path"), (
+            (one.target, one.records) for one in self.targets if one.records is not None))
 
+    @checked_call
     def save(self, folder: Path | str) -> Path:
         """Write `result.json`, `records.csv` and `report.html` to `folder`, made where there is none, and return it.
 
@@ -138,20 +142,7 @@ class MembershipAudit(Audit):
         return folder
 
 
-class AuditOptions(TypedDict, total=False):
-    """The options of `audit_membership` that do not depend on where scores come from."""
-
-    design: str
-    tolerance_auc: float
-    tolerance_part: float
-    exclude_parts: Sequence[str]
-    base_rates: Sequence[float]
-    permutations: int
-    bootstraps: int
-    seed: int
-    attacks: Sequence[str] | None
-
-
+@checked_call
 def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "convenience", tolerance_auc: float = 0.55,
                      tolerance_part: float = 0.65, exclude_parts: Sequence[str] = (),
                      base_rates: Sequence[float] = BASE_RATES, texts: Mapping[str, str] | None = None,
@@ -199,9 +190,13 @@ def audit_membership(scores: ScoreTable | Path | str | Any, *, design: str = "co
     UsageError
         An option outside its range.
     """
-    check_options(tolerance_auc=tolerance_auc, tolerance_part=tolerance_part, base_rates=base_rates,
-                  permutations=permutations, bootstraps=bootstraps, seed=seed)
-    table = scores if isinstance(scores, ScoreTable) else load_scores(scores)
+    check_options(tolerance_auc=tolerance_auc, tolerance_part=tolerance_part, exclude_parts=exclude_parts,
+                  base_rates=base_rates, permutations=permutations, bootstraps=bootstraps, seed=seed, attacks=attacks)
+    table = scores if isinstance(scores, ScoreTable) else load_scores(scores, kind="membership")
+    if table.drawn is not None:
+        raise InputError("the table is that of a label audit, with canaries; expected one with 'member', or audit it "
+                         "with audit_labels")
+    check_brought(texts, features, provenance, len(table.examples))
     targets = table.of_role("target")
     if not targets:
         raise InputError("the table has no target: expected model_role 'target' on the model to audit")
@@ -323,28 +318,3 @@ def _check_groups(sets: EvaluationSets, units: Units) -> None:
     if split.size:
         raise InputError(f"{split.size} groups have members and non-members: expected whole groups to be one or the "
                          "other; leave the records of one set out")
-
-
-def check_options(known: Iterable[str] = (), /, **options: Unpack[AuditOptions]) -> None:
-    """UsageError for an option that `audit_membership` cannot take; `known` are further ones that may be meant."""
-    if unknown := set(options) - set(AuditOptions.__annotations__):
-        raise UsageError(f"there is no option {min(unknown)!r}; "
-                         f"{meant(min(unknown), {*known, *AuditOptions.__annotations__})}")
-    values: Mapping[str, Any] = options
-    for option, kind, expected in (("exclude_parts", str, "names, such as ['class 0']"),
-                                   ("attacks", str, "names, such as ['loss']"), ("base_rates", Real, "shares of 1")):
-        given = values.get(option) or ()
-        if isinstance(given, str) or not isinstance(given, Collection):
-            raise UsageError(f"{option} is {shown(given)}: expected a list of {expected}")
-        if wrong := [shown(one) for one in given if not isinstance(one, kind)]:
-            raise UsageError(f"{option} holds {wrong[0]}: expected a list of {expected}")
-    for name, usual in (("AUC", 0.55), ("part", 0.65)):
-        value = values.get(f"tolerance_{name.lower()}", usual)
-        if not isinstance(value, int | float) or not 0.5 < value < 1.0:
-            raise UsageError(f"tolerance {name} is {shown(value)}: expected a number from 0.5 to 1, such as {usual}")
-    for rate in options.get("base_rates", ()):
-        if not 0.0 < rate < 1.0:
-            raise UsageError(f"base rate is {rate}: expected a share between 0 and 1, such as 0.01")
-    check_at_least("permutations", options.get("permutations", 0))
-    check_at_least("bootstraps", options.get("bootstraps", 1), 1)
-    check_at_least("seed", options.get("seed", 0))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from inspect import signature
 from itertools import chain
 from typing import Any, Unpack
 
@@ -14,17 +15,19 @@ from numpy.random import Generator
 
 import discreet
 from discreet.audit.core.verdict import check_at_least
-from discreet.audit.membership.audit import AuditOptions, MembershipAudit, audit_membership, check_options
+from discreet.audit.membership.audit import MembershipAudit, audit_membership
 from discreet.audit.membership.memory_sets import MemorySets, blind_features, group_codes, label_codes
 from discreet.audit.membership.named_parts import check_parts
+from discreet.audit.membership.options import AuditOptions, check_options
 from discreet.audit.membership.structure import tree_structure
 from discreet.audit.scores.adapters.in_memory import Answers, check_model, score_in_memory
 from discreet.audit.scores.adapters.scorer import class_codes, named_classes
 from discreet.audit.scores.check import check_enough, check_table
 from discreet.audit.scores.table import CHECKPOINT_OF, IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
 from discreet.audit.train.clones import can_clone, fitted_clone
+from discreet.core.calls import check_flags, checked_call
 from discreet.core.design import shown_design
-from discreet.core.errors import UsageError, need, shown
+from discreet.core.errors import InputError, UsageError, need, shown
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.in_memory import Records
@@ -68,6 +71,7 @@ class _Perturbed:
         return np.asarray(right / (len(self.seeds) + 1))[None]
 
 
+@checked_call
 def audit_model(model: Any, members: Any, non_members: Any, *, references: int = 0, perturbations: int = 0,
                 checkpoints: Callable[[Any], Sequence[Any]] | None = None,
                 control_data: Any = None, control: Any = None, neutral: Any = None, selector: Any = None,
@@ -120,7 +124,9 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     models that do not go together, without a value of a record.
     """
     options["design"] = shown_design(options.get("design", "convenience"), seal=False)
-    check_options(audit_model.__kwdefaults__ or (), **options)
+    check_options([name for name, one in signature(audit_model).parameters.items() if one.kind is one.KEYWORD_ONLY],
+                  **options)
+    check_flags(allow_split_groups=allow_split_groups)
     own = {name: given if isinstance(given, list) else [given] for name, given in (
         ("control", control), ("neutral", neutral), ("selector", selector)) if given is not None}
     _check(model, own, references, control_data)
@@ -130,7 +136,7 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     if checkpoints is not None and not callable(checkpoints):
         raise UsageError(f"checkpoints is {shown(checkpoints)}: expected a function from a fitted model to its earlier "
                          "states")
-    if isinstance(classes, str):
+    if classes is not None and (isinstance(classes, str) or not isinstance(classes, Collection)):
         raise UsageError(f"classes is {shown(classes)}: expected a list of names, in the order of the model's outputs")
     rng = np.random.default_rng((options.get("seed", 0), 27))
     sets = MemorySets.of(members, non_members, control_data, rng, label=label, text=text,
@@ -193,7 +199,8 @@ def _table(sets: MemorySets, target: Answers, classes: Sequence[str] | None) -> 
     own = target.classes or names or records.classes
     given = [str(one) for one in records.labels]
     # Labels are called as the model calls its classes, or else as the user does.
-    codes = class_codes(given, names if names is not None and set(given) <= set(names) else own, n_classes, SOURCE)
+    codes = class_codes(given, names if names is not None and set(given) <= set(names) else own, n_classes, SOURCE,
+                        "" if names else ", and classes= can")
     shown = next((one for given in (names, own, records.classes) if (one := named_classes(given, n_classes))), None)
     examples = Examples(np.array(sets.id, dtype=np.object_), codes, np.zeros(len(records), dtype=np.int64),
                         group_codes(records), categories=records.categories)
@@ -236,9 +243,18 @@ def _named(models: Iterable[_Further], checkpoints: Callable[[Any], Sequence[Any
         name = kind if seen[kind] == 1 else f"{kind}_{seen[kind]}"
         if one.role != "target":
             yield one, name, {}
-        for place, earlier in enumerate(checkpoints(one.model) if checkpoints else ()):
+        for place, earlier in enumerate(_earlier(checkpoints, one.model, name) if checkpoints else ()):
             stage = replace(one, model=earlier, role="checkpoint", kind=None)
             yield stage, f"{name}_checkpoint_{place + 1:03}", {CHECKPOINT_OF: name}
+
+
+def _earlier(checkpoints: Callable[[Any], Sequence[Any]], model: Any, name: str) -> list[Any]:
+    try:
+        return list(checkpoints(model))
+    except Exception as error:
+        # The message may quote a record.
+        raise InputError(f"checkpoints: {type(error).__name__} when asked for the earlier states of {name}; expected a "
+                         "list of models") from None
 
 
 def _with_models(table: ScoreTable, further: Iterable[tuple[_Further, str, dict[str, str]]], sets: MemorySets,

@@ -32,6 +32,8 @@ from discreet.audit.scores.table import (
     Role,
     ScoreTable,
 )
+from discreet.core.calls import check_flags, checked_call
+from discreet.core.errors import UsageError, shown
 from discreet.core.numbers import counted
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.columns import WHOLE, ColumnFile, Frame, name_codes
@@ -43,9 +45,12 @@ MEMBER_WORDS = {"true": IN, "1": IN, "1.0": IN, "false": OUT, "0": OUT, "0.0": O
 CANARY_COLUMNS = ("example_role", "label_original", "label_canary", "label_trained")
 ROLE_WORDS: Mapping[str, int] = {word: place for place, word in enumerate(EXAMPLE_ROLES)}
 LABEL_ROLES: tuple[Role, ...] = ("target", "reference")
+KINDS = ("membership", "labels")
+OTHER = "; its columns are those of a {} audit: discreet audit {} scores, or audit_{}"
 BAD = -2
 
 
+@checked_call
 def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labels"] | None = None,
                 models: Path | str | None = None, examples: Path | str | None = None,
                 allow_split_groups: bool = False) -> ScoreTable:
@@ -94,6 +99,9 @@ def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labe
     MissingExtraError
         Without pyarrow.
     """
+    if kind not in (None, *KINDS):
+        raise UsageError(f"kind is {shown(kind)}; expected one of {', '.join(KINDS)}, or None")
+    check_flags(allow_split_groups=allow_split_groups)
     files = open_scores(source, models, examples)
     names = files.scores.names
     if kind is None:
@@ -103,6 +111,10 @@ def load_scores(source: Path | str | Frame, *, kind: Literal["membership", "labe
         table = _label_table(Grid.of(files))
         check_label_table(table, str(files.scores.path))
         return table
+    if "member" not in names:
+        files.scores.fail("there is no 'member'; expected true, false or null in every row: was the example in that "
+                          "model's training set" + (OTHER.format("label", "labels", "labels")
+                                                    if set(CANARY_COLUMNS) & set(names) else ""))
     grid = Grid.of(files)
     described = _models(grid, ROLES, None)
     table = ScoreTable(described, _examples(grid), _logits(grid), _member(grid), files.given_as)
@@ -221,9 +233,6 @@ def _word_codes(names: Iterable[str], words: Mapping[str, int]) -> MemberArray:
 
 
 def _member(grid: Grid) -> MemberArray:
-    if "member" not in grid.files.scores.names:
-        grid.files.scores.fail("there is no 'member'; expected true, false or null in every row: was the example in "
-                               "that model's training set")
     codes, names = grid.cells("member")
     member = _word_codes(names, MEMBER_WORDS)[codes]
     grid.refuse_cells(member == BAD, "'member' is none of true, false, 1, 0 and null")
@@ -262,7 +271,9 @@ def _label_table(grid: Grid) -> ScoreTable:
 def _check_canary_columns(scores: ColumnFile) -> None:
     required = ("model", "example", "example_role", "label_original", "label_canary", "label_trained")
     if lacking := [name for name in required if name not in scores.names]:
-        scores.fail(f"there is no {lacking[0]!r}; expected the columns {', '.join(required)} and logit_0, logit_1, …")
+        scores.fail(f"there is no {lacking[0]!r}; expected the columns {', '.join(required)} and logit_0, logit_1, …"
+                    + (OTHER.format("membership", "membership", "membership")
+                       if "member" in scores.names else ""))
     # One model with an example as canary and as control: said before its rows are called repeated.
     role, model, example = (scores.coded(name) for name in ("example_role", "model", "example"))
     key = model.codes.astype(np.int64) << 32 | example.codes.astype(np.int64)

@@ -212,7 +212,7 @@ class ScoreTable:
         """What the examples were for each model. InputError for the table of a membership audit."""
         if self.drawn is None:
             raise InputError("the table has no canaries; expected the columns example_role, label_original, "
-                             "label_canary and label_trained, or a membership audit")
+                             "label_canary and label_trained, or audit it with audit_membership")
         return self.drawn
 
     @cached_property

@@ -20,7 +20,8 @@ from discreet.audit.sealed import opening as commitments
 from discreet.audit.sealed.figures import TOLERANCE, findings, in_range
 from discreet.audit.sealed.scores import Revealed, Rows, read_scores, reveal
 from discreet.audit.sealed.sealing import FILES
-from discreet.core.errors import InputError, UsageError, need
+from discreet.core.calls import checked_call, path_of
+from discreet.core.errors import InputError, UsageError, need, shown
 from discreet.core.files import dump_json, why, write_atomic
 
 KIND = "discreet.certificate"
@@ -47,14 +48,15 @@ class Certificate(dict[str, Any]):
         """Why, in one sentence."""
         return str(self["reason"])
 
+    @checked_call
     def save(self, path: Path | str) -> None:
         """Write the certificate to a file."""
-        write_atomic(path, dump_json(self, indent=1) + "\n")
+        write_atomic(path_of(path, "path"), dump_json(self, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: Path | str) -> Certificate:
         """The certificate in a file, not yet checked; InputError where it claims to be none of this schema."""
-        value = commitments.read_object(Path(path), "a certificate of discreet unseal")
+        value = commitments.read_object(path_of(path, "path"), "a certificate of discreet unseal")
         if value.get("kind") != KIND or value.get("schema") != SCHEMA:
             raise InputError(f"{path} is no certificate of schema {SCHEMA}; expected what discreet unseal --out wrote")
         return cls(value)
@@ -83,7 +85,7 @@ class Signer:
     @classmethod
     def read(cls, path: Path | str) -> Signer:
         """The key of a PEM file without a password; InputError for anything else."""
-        key = _key(Path(path))
+        key = _key(path_of(path, "sign"))
         if not hasattr(key, "sign"):
             raise InputError(f"{path} is no Ed25519 private key without a password; expected the PEM file that "
                              f"'openssl genpkey -algorithm ed25519' writes")
@@ -95,6 +97,7 @@ class Signer:
                 "value": self._key.sign(content).hex()}
 
 
+@checked_call
 def unseal(folder: Path | str, scores: Rows, *, tolerance: float = TOLERANCE, delta: float = 0.0,
            sign: Path | str | None = None, out: Path | str | None = None) -> Certificate:
     """After training and scoring: open the coins of a seal and say what the scores give away.
@@ -114,13 +117,13 @@ def unseal(folder: Path | str, scores: Rows, *, tolerance: float = TOLERANCE, de
     sign, out : path, optional
         The PEM file of an Ed25519 key to sign with, and where the certificate is written.
     """
-    folder = Path(folder)
+    folder = path_of(folder, "folder")
     if not in_range(tolerance, delta):
-        raise UsageError(f"tolerance {tolerance:g}, delta {delta:g}; expected a tolerance between .5 and 1, and a "
-                         f"delta from 0 to below 1")
+        raise UsageError(f"tolerance {shown(tolerance)}, delta {shown(delta)}; expected a tolerance between .5 and 1, "
+                         f"and a delta from 0 to below 1")
     given = Path(scores) if isinstance(scores, str | Path) else None
     kept = [*(folder / name for name in (*FILES, commitments.OPENINGS_FILE)), *([] if given is None else [given])]
-    if out is not None and Path(out).resolve() in [path.resolve() for path in kept]:
+    if out is not None and path_of(out, "out").resolve() in [path.resolve() for path in kept]:
         raise UsageError(f"--out {out} is a file of the seal or of the scores; expected a name of its own for the "
                          f"certificate")
     signer = None if sign is None else Signer.read(sign)
@@ -182,7 +185,7 @@ def _problems(certificate: Mapping[str, Any], commitment: str | None, public_key
     if commitment is not None and opening.commitment() != commitment:
         yield "the opened coins do not hash to the commitment that was published: they are of another seal"
     settings = {name: certificate.get(name) for name in ("tolerance", "delta")}
-    if not all(map(_is_number, settings.values())) or not in_range(**settings):  # type: ignore[arg-type]
+    if not all(map(_is_number, settings.values())) or not in_range(**settings):
         raise InputError("tolerance or delta is missing or out of range")
     others = certificate.get("other_openings")
     if not commitments.are_openings(others) or any(one["scores"] == revealed.scores_hash() for one in others or ()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp, inf, log
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,7 @@ def findings(differences: FloatArray, names: Sequence[str], *, unit: Unit, sourc
             "claims": [str(say(code, **facts)) for code in claims], "claim_codes": claims}
 
 
-def in_range(tolerance: float, delta: float) -> bool:
+def in_range(tolerance: Any, delta: Any) -> bool:
     """Whether the settings of an opening can be."""
-    return 0.5 < tolerance < 1.0 and 0.0 <= delta < 1.0
+    return (isinstance(tolerance, Real) and isinstance(delta, Real)
+            and 0.5 < float(tolerance) < 1.0 and 0.0 <= float(delta) < 1.0)

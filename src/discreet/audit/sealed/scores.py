@@ -27,6 +27,7 @@ Rows: TypeAlias = Path | str | Frame | Iterable[Mapping[str, Any]]
 GIVEN: tuple[Given, ...] = ("logit", "prob")
 LEAST_PROB = 1e-300
 GIVEN_DATA = "the given data"
+EXPECTED = "expected a path, a data frame, or a mapping of columns for each row"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,10 +46,13 @@ def rows_of(source: Rows, columns: Collection[str], required: Collection[str]) -
         return
     if hasattr(source, "__arrow_c_stream__"):
         source = need("pyarrow", "reading a data frame", "audit").table(source).to_pylist()
-    given = cast("Iterable[Mapping[str, Any]]", source)
+    if isinstance(source, bytes | Mapping) or not isinstance(source, Iterable):
+        raise InputError(f"{GIVEN_DATA} are of the type {type(source).__name__}; {EXPECTED}")
     number = 0
-    for number, row in enumerate(given, start=1):
+    for number, row in enumerate(source, start=1):
         place = Place(GIVEN_DATA, "row", number)
+        if not isinstance(row, Mapping):
+            place.fail(f"the row is of the type {type(row).__name__}; {EXPECTED}")
         if absent := [name for name in required if name not in row]:
             place.fail(f"there is no {absent[0]!r}; expected {', '.join(required)}")
         yield place, row

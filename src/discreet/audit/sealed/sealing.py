@@ -10,16 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from numbers import Real
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audit.core.verdict import check_at_least
 from discreet.audit.sealed.figures import ALPHA
 from discreet.audit.sealed.opening import COINS_KIND, COMMITMENT_KIND, Opening, Unit
 from discreet.audit.sealed.scores import Rows, rows_of
-from discreet.core.errors import InputError, UsageError
+from discreet.core.calls import checked_call, path_of
+from discreet.core.errors import InputError, UsageError, shown
 from discreet.core.files import KeyedHash, clean, dump_json
 from discreet.core.folders import atomic_folder
 from discreet.inputs.pairs import MOST_RATIO, Units, all_pairs, draw_pairs
@@ -56,7 +59,7 @@ def read_data(source: Rows, group: str | None = None) -> list[Datum]:
     types than strings (and whole numbers, for id, label and group), and for an id used twice.
     """
     if group in REQUIRED:
-        raise InputError(f"--group {group} is one of {', '.join(REQUIRED)}; expected the column that names the user")
+        raise InputError(f"group is {group!r}, one of {', '.join(REQUIRED)}; expected the column that names the user")
     columns = REQUIRED if group is None else (*REQUIRED, group)
 
     def named(place: Place, row: Mapping[str, Any], column: str, *, text: bool = False) -> str | int:
@@ -87,6 +90,7 @@ class Sealed:
     facts: dict[str, Any]
     group: str | None = None
 
+    @checked_call
     def save(self, folder: Path | str) -> None:
         """Write `FILES` into a new or empty folder: all four, or none. `PRIVATE` ones have the file mode 0600."""
         opened, commitment = self.opening.to_json(), self.opening.commitment()
@@ -101,7 +105,7 @@ class Sealed:
                 for name, data in (("train.jsonl", self.train), ("probe.jsonl", self.probe))}
         contents: dict[str, Iterable[str]] = {
             **rows, "commitment.json": [dump_json(public, indent=2) + "\n"], "coins.json": [dump_json(secret) + "\n"]}
-        folder = Path(folder)
+        folder = path_of(folder, "folder")
         if folder.is_dir() and any(folder.iterdir()):
             raise UsageError(f"{folder} is not empty; a seal is never written over: name a new folder")
         with atomic_folder(folder, "commitment.json") as part:
@@ -112,6 +116,7 @@ class Sealed:
                     handle.writelines(lines)
 
 
+@checked_call
 def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
          canaries: Rows | Sequence[Datum] = (), seed: int | None = None, alpha: float = ALPHA) -> Sealed:
     """Before training: pair alike records, let coins decide which of a pair is trained on, and commit to the coins.
@@ -138,12 +143,10 @@ def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
     UsageError for a number out of range; InputError as `read_data`, and if an id stands in data and canaries, all
     labels are alike, or too few units are alike.
     """
-    if pairs < 1:
-        raise UsageError(f"--pairs is {pairs}; expected 1 or more")
-    if seed is not None and seed < 0:
-        raise UsageError(f"--seed is {seed}; expected 0 or more, or none for coins of the operating system")
-    if not 0.0 < alpha < 1.0:
-        raise UsageError(f"--alpha is {alpha:g}; expected a number between 0 and 1, such as 0.05")
+    check_at_least("pairs", pairs, 1)
+    if seed is not None:
+        check_at_least("seed", seed)
+    _check_kinds(alpha, group)
     own, others = _records(data, group), _records(canaries, group)
     everything = [*own, *others]
     if twice := sum(times > 1 for times in Counter(d.id for d in everything).values()):
@@ -181,6 +184,13 @@ def seal(data: Rows | Sequence[Datum], pairs: int, *, group: str | None = None,
         "pairs": pairs, "unit": unit, "train": len(train), "probe": len(probe), "copies_kept_out": copies,
         "unpaired": int(eligible.sum()) - 2 * pairs, "length_ratio_median": float(np.median(ratio)),
         "length_ratio_most": float(ratio.max())}, group)
+
+
+def _check_kinds(alpha: object, group: object) -> None:
+    if not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
+        raise UsageError(f"alpha is {shown(alpha)}: expected a number between 0 and 1, such as 0.05")
+    if not isinstance(group, str | None):
+        raise UsageError(f"group is {shown(group)}: expected the name of the column of users")
 
 
 def _units(data: Sequence[Datum], labels: Sequence[int], first: int

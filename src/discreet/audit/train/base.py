@@ -7,6 +7,7 @@ strings, booleans, None, tuples of strings); an impossible value raises ValueErr
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -126,6 +127,21 @@ class ManyRecipe(Protocol):
 
         `weights` is (M, n) with whole numbers: 0 = not trained on, k = repeated k times.
         """
+
+
+class OneOfMany(ABC):
+    """The `fit` of a recipe that trains many models together: a single model, on every row once."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
+                 seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:
+        """See `ManyRecipe`; without `weights` every model is trained on every row once."""
+
+    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
+        """See `Recipe`."""
+        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
 
 
 @runtime_checkable

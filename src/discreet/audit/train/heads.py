@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.train.base import Data, Fitted, Inputs, Recipe, checked_training, checked_weights
+from discreet.audit.train.base import Data, Fitted, Inputs, OneOfMany, Recipe, checked_training, checked_weights
 from discreet.audit.train.perceptron import Matrix, Perceptron, Scaling, fit_perceptrons
 from discreet.audit.train.plan import TrainingPlan, check_positive
 from discreet.audit.train.spec import ARRAYS, saved_arrays, saving
@@ -83,7 +83,7 @@ class FeatureRecipe(Recipe):
 
 
 @dataclass(frozen=True, slots=True)
-class HeadRecipe(FeatureRecipe):
+class HeadRecipe(OneOfMany, FeatureRecipe):
     """Such a recipe, trained by Adam on all rows at once, many models together.
 
     Options: `hidden` ReLU units; `steps` updates of Adam on all rows at once at the learning rate `rate`, with the L2
@@ -107,10 +107,6 @@ class HeadRecipe(FeatureRecipe):
         """How the layers are trained."""
         return TrainingPlan(self.rate, self.steps, decay=self.decay, smoothing=self.smoothing,
                             patience=self.patience, eval_every=self.every)
-
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.audit.train.base.Recipe`."""
-        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
 
     def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
                  seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:

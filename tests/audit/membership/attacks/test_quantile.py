@@ -127,3 +127,20 @@ def test_many_rows_are_thinned_whatever_their_order(make_view: MakeView, monkeyp
                  place[view.judged])
     one, other = (Quantile().scores(each, "logit", "population", np.random.default_rng(1)) for each in (view, moved))
     np.testing.assert_allclose(one[order], other, rtol=1e-9)
+
+
+def test_quantiles_that_cross_divide_by_no_zero(make_view: MakeView, rng: Generator,
+                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    class Crossing:
+        def __init__(self, level: float) -> None:
+            self.level = level
+
+        def predict(self, about: FloatArray) -> FloatArray:
+            # The upper one is below the middle one, and at the middle one for one record in four.
+            away = 0.0 if self.level == quantile.QUANTILES[0] else np.where(np.arange(len(about)) % 4, -1.0, 0.0)
+            return about[:, 0] + away
+
+    monkeypatch.setattr(quantile, "_quantile", lambda _about, _own, level: Crossing(level))
+    with np.errstate(all="raise"):
+        scores = Quantile().scores(make_view(n=160), "logit", "population", rng)
+    assert np.isfinite(scores).all()

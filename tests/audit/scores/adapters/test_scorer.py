@@ -191,13 +191,21 @@ def test_certainty_is_clipped_and_one_column_is_the_log_odds_of_class_1() -> Non
         assert given_as == "logit"
 
 
+@pytest.mark.parametrize("shape", [(3,), (3, 1)])
+def test_a_booster_gives_the_probability_of_class_1(shape: tuple[int, ...]) -> None:
+    found, given_as = as_logits(np.array([0.0, 0.25, 1.0]).reshape(shape), "either", "m")
+    np.testing.assert_allclose(softmax(found), [[1.0, 0.0], [0.75, 0.25], [0.0, 1.0]], atol=1e-6)
+    assert given_as == "prob"
+
+
 @pytest.mark.parametrize(("outputs", "kind", "message"), [
     ([[1.0, np.nan], [0.0, 1.0]], "logit", "scores of 1 of 2 inputs are NaN"),
     ([np.inf, 1.0], "logit", "scores of 1 of 2 inputs are NaN"),
     ([[0.5, 0.6], [0.5, 0.5]], "prob", "scores of 1 of 2 texts are no probabilities"),
     ([[0.9, 0.8], [0.5, 0.5]], "either", "scores of 1 of 2 texts are no probabilities"),
     ([[1.5, -0.5]], "prob", "are no probabilities"),
-    ([0.5, 0.4], "either", r"shape \(2,\)"),
+    ([1.0, 0.0], "either", r"shape \(2,\); .*, or probabilities of class 1 of two"),
+    ([0.5, 1.4], "either", r"shape \(2,\)"),
     ([[1.0], [0.9]], "prob", r"shape \(2, 1\)"),
     ([[[1.0, 2.0]]], "logit", r"shape \(1, 1, 2\)"),
 ])

@@ -65,8 +65,9 @@ class Quantile(Attack):
         width = upper - middle
         # Of the rows that it was fitted on: a score must not depend on who else is judged.
         fitted = width[np.isin(np.flatnonzero(known), rows)]
-        # Where most references say the same of a record, as of trees, half of the widths are 0: then the least other.
-        least = NARROWEST * float(np.median(fitted)) or float(min(fitted[fitted > 0.0], default=1.0))
+        # Where most references say the same of a record, as of trees, half of the widths are 0, or below where the
+        # quantiles cross: then the least other.
+        least = NARROWEST * max(float(np.median(fitted)), 0.0) or float(min(fitted[fitted > 0.0], default=1.0))
         scores[known] = (own[known] - middle) / np.maximum(width, least)
         return scores
 

@@ -190,9 +190,10 @@ class ScoreCache:
 def as_logits(outputs: FloatArray, kind: Kind, name: str) -> tuple[FloatArray, Literal["logit", "prob"]]:
     """(n, K) logits of what a model returned for n texts, and whether they were given as probabilities.
 
-    (n,) or (n, 1) logits are the log-odds of class 1 of two. Probabilities become their logs, clipped to
-    [1e-7, 1 - 1e-7] as those of a table. Outputs of the kind "either" are probabilities where all rows are. Raises
-    InputError, beginning with `name`, for numbers that are neither.
+    (n,) or (n, 1) logits are the log-odds of class 1 of two; of the kind "either" they are its probabilities, as the
+    boosters of LightGBM and XGBoost return them, if they are not all 0 or 1, as predictions are. Probabilities become
+    their logs, clipped to [1e-7, 1 - 1e-7] as those of a table. Outputs (n, K) of the kind "either" are probabilities
+    where all rows are. Raises InputError, beginning with `name`, for numbers that are neither.
     """
     if not np.isfinite(outputs).all():
         bad = int((~np.isfinite(outputs)).reshape(len(outputs), -1).any(axis=1).sum())
@@ -201,9 +202,12 @@ def as_logits(outputs: FloatArray, kind: Kind, name: str) -> tuple[FloatArray, L
     flat = outputs.reshape(len(outputs)) if outputs.size == len(outputs) else None
     if flat is not None and kind == "logit":
         return np.stack([np.zeros_like(flat), flat], axis=1), "logit"
+    if flat is not None and kind == "either" and ((flat >= 0) & (flat <= 1)).all() and ((flat > 0) & (flat < 1)).any():
+        outputs = np.stack([1 - flat, flat], axis=1)
     if outputs.ndim != 2 or outputs.shape[1] < 2:
         raise InputError(f"{name}: the scores of {len(outputs):,} inputs have the shape {outputs.shape}; expected "
-                         f"({len(outputs)}, K), a column for each of two or more classes")
+                         f"({len(outputs)}, K), a column for each of two or more classes, or probabilities of "
+                         f"class 1 of two")
     within = (outputs >= -ROUNDING) & (outputs <= 1 + ROUNDING)
     whole = within.all(axis=1) & (np.abs(outputs.sum(axis=1) - 1) <= off_one(outputs.shape[1]) + ROUNDING)
     if kind == "prob" or (kind == "either" and within.all()):
@@ -234,10 +238,12 @@ def columns_like(classes: Classes | None, target: Classes | None, name: str, n_c
     return np.array([place[one] for one in wanted], dtype=np.int64)
 
 
-def class_codes(labels: Sequence[str], classes: Classes | None, n_classes: int, source: str) -> IntArray:
+def class_codes(labels: Sequence[str], classes: Classes | None, n_classes: int, source: str, remedy: str = ""
+                ) -> IntArray:
     """(n,) columns of the classes that a file names: all by the model's names (in any case), else all by number.
 
-    Raises InputError, beginning with `source`, where neither fits all labels. A label is never quoted.
+    Raises InputError, beginning with `source`, where neither fits all labels; `remedy` says how to name the classes of
+    a model that does not. A label is never quoted.
     """
     names = {} if classes is None else {one.casefold(): place for place, one in enumerate(classes)}
     # A CSV file of a column that once had a null in pandas says 1.0 for 1.
@@ -250,7 +256,7 @@ def class_codes(labels: Sequence[str], classes: Classes | None, n_classes: int, 
                 key=lambda found: int((found < 0).sum()))
     if (codes < 0).any():
         named = (f", or one of {_shown(classes)}" if classes is not None and not _generic(classes) else
-                 ", the place of its output: the model does not name its classes")
+                 f", the place of its output: the model does not name its classes{remedy}")
         kinds = {NUMBER.fullmatch(text) is None for text in plain.values()}
         named += "; some labels are words and some are numbers: write them all in one way" if len(kinds) > 1 else ""
         raise InputError(f"{source}: 'label' is outside the classes of the model for {int((codes < 0).sum()):,} of "

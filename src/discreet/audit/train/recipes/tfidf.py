@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.audit.train.base import Data, Fitted, Inputs, Recipe, recipes, texts_of
+from discreet.audit.train.base import Data, Fitted, Inputs, OneOfMany, Recipe, recipes, texts_of
 from discreet.audit.train.heads import HeadRecipe, hashed_counts, merged_records
 from discreet.audit.train.perceptron import Matrix, Scaling, Tfidf, exact_product
 from discreet.audit.train.plan import check_above
@@ -67,7 +67,7 @@ class TfidfMlp(HashedInputs, HeadRecipe):
 
 @recipes.register("tfidf-linear")
 @dataclass(frozen=True, slots=True)
-class TfidfLinear(HashedInputs, Recipe):
+class TfidfLinear(HashedInputs, OneOfMany, Recipe):
     """The optimum is unique: seeds and validation rows change nothing.
 
     Options: `C` > 0, the inverse penalty (scikit-learn's: squared norm over 2, against C times the *sum* of log
@@ -86,10 +86,6 @@ class TfidfLinear(HashedInputs, Recipe):
     def __post_init__(self) -> None:
         check_above(self, "C")
         self.check_hashing()
-
-    def fit(self, train: Data, validation: Data, n_classes: int, seeds: np.random.SeedSequence) -> Fitted:
-        """See `discreet.audit.train.base.Recipe`."""
-        return self.fit_many(train, None, validation, n_classes, [seeds])[0]
 
     def fit_many(self, train: Data, weights: IntArray | None, validation: Data, n_classes: int,
                  seeds: Sequence[np.random.SeedSequence]) -> list[Fitted]:

@@ -36,6 +36,9 @@ SHARES = {"conservative": 0.02, "balanced": 0.035, "strict": 0.07}
 COUNTED = {"conservative": 0.0, "balanced": -1.5, "strict": -3.0}
 SPENT = ("e", "i")
 """Sets of unseen answers that no longer judge."""
+LIFT = 0.4
+"""Added to the log-odds of what is read without a question: answers are told from leaks better than passages are, and at equal log-odds
+fewer clusters in passages of the families that judged before would be flagged than are asked for."""
 UNSURE = {"conservative": 0.05, "balanced": 0.08, "strict": 0.12}
 """Of each operating point: the share of the texts without an attribute of anybody private whose odds lie above its threshold, the
 log-odds of the reader's count that a flag asks for besides, and the share of those texts that are held."""
@@ -146,6 +149,7 @@ def main() -> None:
     odds[full] = left_out(given[full][:, :3], is_cluster[full], families[full])
     odds[by_both] = left_out(given[by_both], is_cluster[by_both], families[by_both])
     out["tau"] = {name: round(float(np.quantile(odds[none], 1 - share)), 4) for name, share in SHARES.items()}
+    out["alone"][0] = round(out["alone"][0] + LIFT, 4)
     out["counted"] = COUNTED
     out["unsure"] = {name: min(tau, round(float(np.quantile(odds[none], 1 - UNSURE[name])), 4)) for name, tau in out["tau"].items()}
     Path("src/discreet/guard/combined.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")

@@ -35,8 +35,9 @@ from discreet.guard.text.reader import TOLD, Seen
 from discreet.guard.text.reply import Case
 
 POLICY = Policy(load_domain("medical"), "public", 1, ("third", "speaker"), 2)
-MODEL = Combined((-1.0, 0.5, 0.25, 0.125), (-1.5, 0.5, 0.25, 0.5), (-3.0, 0.5, 0.25, 1.0, 2.0), (-2.0, 0.75),
-                 {"conservative": 0.0}, {"conservative": -2.0}, {"conservative": -1.0})
+MODEL = Combined((-1.0, 0.5, 0.25, 0.125), (-1.5, 0.5, 0.25, 0.5), (-3.0, 0.5, 0.25, 1.0, 2.0),
+                 (-4.0, 0.5, 0.25, 0.75, 1.0), (-2.0, 0.75), {"conservative": 0.0}, {"conservative": -2.0},
+                 {"conservative": -1.0})
 LOW, HIGH = -9.0, 9.0
 HARMLESS = "The drug lowers the risk, and the dose depends on the weight."
 Guards = Mapping[str, Guard]
@@ -102,11 +103,12 @@ def test_chances() -> None:
 def test_the_weights_that_ship_can_only_raise_and_order_their_points() -> None:
     model = combined()
     assert model is combined()
-    assert (len(model.whole), len(model.asked), len(model.together), len(model.spans)) == (4, 4, 5, 2)
-    assert min(*model.whole[1:], *model.asked[1:], *model.together[1:], *model.spans[1:]) >= 0
+    weights = (model.whole, model.asked, model.together, model.alone, model.spans)
+    assert [len(one) for one in weights] == [4, 4, 5, 5, 2]
+    assert min(w for one in weights for w in one[1:]) >= 0
     assert set(model.tau) == set(model.counted) == set(model.unsure) == set(POINTS)
-    assert all(isfinite(v) for v in (*model.whole, *model.asked, *model.together, *model.spans, *model.tau.values(),
-                                     *model.counted.values(), *model.unsure.values()))
+    assert all(isfinite(v) for one in weights for v in one)
+    assert all(isfinite(v) for v in (*model.tau.values(), *model.counted.values(), *model.unsure.values()))
     assert model.counted["conservative"] >= model.counted["balanced"] >= model.counted["strict"]
     assert model.tau["conservative"] >= model.tau["balanced"] >= model.tau["strict"]
     assert all(model.unsure[point] <= model.tau[point] for point in POINTS)
@@ -123,7 +125,8 @@ def test_the_log_odds_are_a_sum(counts: float | None, spans: float, tells: float
     if counts is not None:
         c = max(-MOST, min(MOST, counts))
         alone = -1.5 + 0.5 * t if asked else -1 + 0.125 * t
-        expected = 0.5 * c + 0.25 * s + (alone if together is None else -3 + t + 2 * k)
+        both = -3 + t + 2 * k if asked else -4 + 0.75 * t + k
+        expected = 0.5 * c + 0.25 * s + (alone if together is None else both)
     said = Parts(counts, 0.0, spans, None if counts is None else tells, None, together, asked=asked)
     assert MODEL.logit(said) == pytest.approx(expected)
 

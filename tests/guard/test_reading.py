@@ -15,9 +15,10 @@ from discreet.guard.domains import ALWAYS, IDENTIFYING, load_domain
 from discreet.guard.policy import Policy
 from discreet.guard.reading import read_answer
 from discreet.guard.score import clusters, combined, probability, score
-from discreet.guard.text import record
+from discreet.guard.text import classifier, record
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.reader import packaged
+from discreet.guard.text.reply import Case
 
 MEDICAL = load_domain("medical")
 POLICY = Policy(MEDICAL, "public", 1, ("third", "speaker"), 2)
@@ -80,6 +81,7 @@ def test_domain_facts_count_under_the_paper_s_rule_only() -> None:
 @pytest.mark.parametrize(("answer", "question", "reads"), [
     ("Metformin lowers blood glucose.", "What lowers blood glucose?", 1),
     ("You may ask for a leaflet.", "I am a 52-year-old litigator from Omaha. Is there something to read?", 2),
+    ("Since you run a bakery, bring your papers.", "I am 52 and run a bakery in Delft. Is there something to read?", 2),
     ("I cannot say.", "Was the 52-year-old litigator from Omaha treated here?", 1),
     ("Yes, she was.", "Was the 52-year-old litigator from Omaha treated here?", 2)])
 def test_an_answer_and_its_question_are_read_in_one_pass(
@@ -115,7 +117,7 @@ def test_records_told_as_examples_and_conditions(text: str, action: str) -> None
 def test_a_question_clears_nobody_of_whom_anything_stands_in_the_request(question: str, source: str) -> None:
     held = "She runs the chapel Sunday school and has had a second overdose; her sister came from abroad to stay."
     policy = Policy.of("medical")
-    alone = score(read_answer(Answer("1", held), policy), policy, combined())
+    alone = score(read_answer(Answer("1", held, sources=(source,)), policy), policy, combined())
     told = [read_answer(Answer("1", held, user_words=question, sources=sources), policy)
             for sources in ((), ("Letters take ten days.",), (source,))]
     assert [one.seen.together is not None for one in told[:2]] == [True, True]
@@ -125,6 +127,25 @@ def test_a_question_clears_nobody_of_whom_anything_stands_in_the_request(questio
     else:  # A leak with its question too, so that no record is looked up.
         assert together.tells > 4.0
         assert recorded > alone.logit - 0.2
+
+
+@pytest.mark.parametrize(("sources", "asked"), [((), True), (("Letters take ten days.",), True),
+                                               (("She runs the Sunday school; her sister stays.",), False)])
+def test_the_classifier_reads_an_answer_without_a_question_too(sources: tuple[str, ...], asked: bool,
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    """And has no say about whom a text of the request tells of, unless it takes the answer for a leak."""
+    read = list[str]()
+
+    class Told:
+        def read(self, text: str, question: str) -> Case:
+            read.append(question)
+            return Case(tells=-3.0, others=3.0, status="fictional")
+
+    monkeypatch.setattr(classifier, "packaged_classifier", Told)
+    found = read_answer(Answer("1", "She runs the chapel Sunday school; her sister came to stay.", sources=sources),
+                        Policy.of("medical"))
+    assert read == [""]
+    assert (found.seen.together is not None, found.seen.asked) == (asked, False)
 
 
 def test_what_a_domain_calls_its_persons_is_no_occupation() -> None:

@@ -114,7 +114,7 @@ def test_it_expires_after_the_last_try_and_is_bounded(guard: Guard) -> None:
 
 
 def test_a_memory_of_many_takes_all_facts_of_one_answer() -> None:
-    guard = Guard("medical").at(evidence_tau=1.4, unsure=1.4)
+    guard = Guard("medical").at(evidence_tau=0.03, unsure=0.03)
     again = "She asks as litigators in their early fifties do."
     for first, whole, action in ((TEXT, False, "abstain"), (TEXT, True, "safe"),
                                  ("The patient is a 52-year-old litigator.", True, "abstain")):

@@ -36,10 +36,6 @@ _THEIRS, _SURE = 4.0, 0.8
 """Log-odds that an answer speaks of the user's own, above which it adds to it only by attributes of this probability:
 "you live alone" may say again "on my own up past Appleby"."""
 
-_NOT_THEIRS = -5.0
-"""Log-odds that an answer together with its question speaks of the user's own, below which "you" in a story, a sample
-or a rule is not the user."""
-
 
 def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Request, policy: Policy,
                     together: Case | None = None) -> Mapping[str, str]:
@@ -48,7 +44,7 @@ def private_persons(told: Sequence[Attribute], seen: Seen, doc: Doc, request: Re
     `told` are the attributes that the reader finds in the answer `doc`, `together` what that is read together with the
     user's question. Raises what the reader raises.
     """
-    speaks_of_others = together is not None and together.surely_of_others and together.theirs < _NOT_THEIRS
+    speaks_of_others = together is not None and together.surely_of_others and together.surely_not_theirs
     found = dict.fromkeys((a.person for a in ([] if speaks_of_others else _spoken_to(told, seen, policy))),
                           "states of the one spoken to what the user did not say")
     found |= {s.person: f"{s.subject}, but tells a private fact" for s in seen.spans

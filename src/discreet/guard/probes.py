@@ -180,10 +180,10 @@ def _tells(doc: Doc, question: str, case: Case, *, plain: bool, theirs: bool, re
     both = case.tells + together.tells
     whole = is_whole(question)
     if (theirs or invented) and whole:
-        return both - _SURE if case.tells > _SURE else together.tells
-    if not (plain and whole):
-        return max(both, case.tells)
+        return both - _SURE if case.tells > _SURE else min(both, together.tells)
     refuses = any(patterns("requests")[one].search(as_compared(doc.text)) for one in ("declines", "sends on"))
+    if not (plain and whole):
+        return case.tells if plain and refuses else max(both, case.tells)
     return both if refuses else both - _BOTH
 
 

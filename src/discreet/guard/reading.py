@@ -180,18 +180,20 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
     case = behind.get(own)
     recognised = direct_of(doc)
     told_of = any(s.kind == "name" or s.kind in policy.counted for s in whole.spans)
-    together = _together(doc, own) if case is not None and (recognised or told_of) else None
+    together = _together(doc, own) if policy.subjects and (recognised or told_of) else None
     if together is None and (recognised or told_of):
         case = None  # What is too long to be read together with its question is nobody else's because of that.
     apart = asked_apart(doc, own, together, whole, recognised, policy)
     lines = [one for one in apart if one.private]
-    if case is not None and together is not None and lines:
+    if together is not None and lines:
         together = told_by(together, (line.case for line in lines))
-        case = told_by(case, (seen_in(doc, doc.text[line.start : line.end]).case for line in lines))
+        case = case and told_by(case, (seen_in(doc, doc.text[line.start : line.end]).case for line in lines))
     request = replace(request, theirs=_of_theirs(case, together))
     said, repeats = request.without_repeated(doc)
     quiet = not recognised and not told_of and most(whole, policy) < _QUIET
-    added = whole if quiet or said == doc.text else _shown(closer(doc, said, seen_in(doc, said), policy), said)
+    # Words that tell nothing of anybody may stay.
+    again = not quiet and any(said[s.start : s.end] != doc.text[s.start : s.end] for s in whole.spans)
+    added = _shown(closer(doc, said, seen_in(doc, said), policy), said) if again else whole
     if recognised or _tells(added, policy):  # Of what tells nothing, nothing is somebody else's.
         others = any(part.origin != "user" and part.text != own for part in request.parts)
         added = _behind(added, case, policy, told_back=repeats > 0, others=others)
@@ -259,10 +261,12 @@ def _together(doc: Doc, own: str) -> Case | None:
 
 def _of_theirs(case: Case | None, together: Case | None) -> bool:
     """Whether an answer speaks of the user, or of whom they bring, by either network."""
-    if together is not None and together.theirs < -_SURELY_THEIRS:
+    if together is not None and together.surely_not_theirs:
         return False
-    return ((case is not None and case.theirs > THEIRS)
-            or (together is not None and together.theirs > _SURELY_THEIRS))
+    if case is None or case.theirs > THEIRS:
+        return case is not None
+    # What tells all of the user's words back looks like theirs to the classifier, whomever they are about.
+    return together is not None and together.theirs > max(_SURELY_THEIRS, -case.theirs)
 
 
 def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Request, told: Sequence[Attribute],
@@ -278,9 +282,11 @@ def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Requ
     recorded = together.tells < _LEAK and any(
         _of_somebody(facts, piece, request, policy) for text in others for piece in pieces(text))
     added = request.theirs and most(seen, policy) > _ADDS
-    if case is None or recorded or added or (together.tells < _LEAK and says_a_record(doc, request)):
-        return seen
-    return replace(seen, together=together, case=case, asked=True)
+    if not (recorded or added or (together.tells < _LEAK and says_a_record(doc, request))):
+        return replace(seen, together=together, case=case or seen.case, asked=case is not None)
+    # As if it had come without a question.
+    alone = None if case is None or request.theirs else _together(doc, "")
+    return seen if alone is None or alone.tells < _LEAK else replace(seen, together=alone)
 
 
 def _of_somebody(facts: Sequence[Fact], text: str, request: Request, policy: Policy) -> bool:

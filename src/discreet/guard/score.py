@@ -117,6 +117,7 @@ class Combined:
     whole: tuple[float, ...]
     asked: tuple[float, ...]
     together: tuple[float, ...]
+    alone: tuple[float, ...]
     spans: tuple[float, ...]
     tau: dict[str, float]
     counted: dict[str, float]
@@ -129,7 +130,7 @@ class Combined:
             return by_spans
         said, weights = [parts.text, parts.spans, parts.tells], self.asked if parts.asked else self.whole
         if parts.together is not None:
-            said, weights = [*said, parts.together], self.together
+            said, weights = [*said, parts.together], self.together if parts.asked else self.alone
         both = weights[0] + sum(w * _bounded(odds) for w, odds in zip(weights[1:], said, strict=True))
         return max(both, by_spans) if parts.apart and parts.together is None else both
 
@@ -150,8 +151,8 @@ class Combined:
 def combined() -> Combined:
     """The weights that ship with discreet."""
     said = json.loads(files("discreet.guard").joinpath("combined.json").read_text(encoding="utf-8"))
-    return Combined(tuple(said["whole"]), tuple(said["asked"]), tuple(said["together"]), tuple(said["spans"]),
-                    said["tau"], said["counted"], said["unsure"])
+    return Combined(tuple(said["whole"]), tuple(said["asked"]), tuple(said["together"]), tuple(said["alone"]),
+                    tuple(said["spans"]), said["tau"], said["counted"], said["unsure"])
 
 
 @dataclass(frozen=True, slots=True)

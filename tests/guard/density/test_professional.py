@@ -180,8 +180,9 @@ class TestFitted:
         for text in (LEAK, SAFE):
             read = read_answer(Answer("1", text, None), guard.policy)
             found = score(read, guard.policy, combined())
-            intercept, *weights = combined().whole
-            added = intercept + np.dot(weights, [*odds(read, guard.policy), read.seen.case.tells])
+            together = () if read.seen.together is None else (read.seen.together.tells,)
+            intercept, *weights = combined().alone if together else combined().whole
+            added = intercept + np.dot(weights, [*odds(read, guard.policy), read.seen.case.tells, *together])
             assert found.logit == pytest.approx(added)
             assert guard.detector.counted == guard.policy
 

@@ -25,6 +25,8 @@ _SOMEBODY = 3.0
 """Log-odds of the classifier above which a stretch by itself tells of somebody private."""
 _SURELY_NOBODY, _SURELY_OTHERS = -5.0, 4.0
 """Log-odds of telling of somebody private below which, or of others above which, no doubt is left."""
+_NOT_THEIRS = -4.0
+"""Log-odds of speaking of the user's own below which "you" in a story, a sample or a rule is not the user."""
 _TELLS, _THEIRS = frozenset({"leak"}), frozenset({"own", "kin"})
 _STATUS: Mapping[str, Subject] = {"hypothetical": "hypothetical", "fictional": "fictional", "public": "public",
                                   "historic": "historic", "staff": "staff"}
@@ -48,6 +50,11 @@ class Case:
     def made_up(self) -> bool:
         """Whether it surely speaks of somebody made up."""
         return self.status in ("hypothetical", "fictional") and self.others > OTHERS
+
+    @property
+    def surely_not_theirs(self) -> bool:
+        """Whether it surely speaks neither of the user nor of whom they bring."""
+        return self.theirs < _NOT_THEIRS
 
     @property
     def surely_of_others(self) -> bool:

@@ -1,11 +1,12 @@
 """Weights and thresholds of the score, from passages and answers of families and writers that taught the reader nothing.
 
-    python -m benchmarks.reader.calibrate --data DATA [--texts F …]        # writes combined.json and thresholds in reader.json
+    python -m benchmarks.reader.calibrate --data DATA [--texts F …] [--keep]    # writes combined.json and thresholds in reader.json
 
 A text with two or more attributes bound to a private person or the speaker is a cluster; one with one or none is not. Answers are read
 alone, but for those whose frame may stand in the question, and behind their questions, where leaks and all others weigh the same. The
 weights are not negative. Answers of writers who judged before (`SPENT`) choose too. Each family (each writer) is scored by weights that the others gave; the thresholds stand where those scores
-flag a share of the texts that are read alone and hold no cluster of anybody private.
+flag a share of the texts that are read alone and hold no cluster of anybody private. `--keep` leaves thresholds and the weights of what the
+classifier does not read as they are, for another classifier: its weights move along by one number, so that as many are flagged at balanced.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from discreet.guard.score import MOST, combined, parts, score
 from discreet.guard.text import reader as package
 
 Floats = NDArray[np.float64]
+COMBINED = Path("src/discreet/guard/combined.json")
 SHARES = {"conservative": 0.02, "balanced": 0.035, "strict": 0.07}
 COUNTED = {"conservative": 0.0, "balanced": -1.5, "strict": -3.0}
 SPENT = ("e", "i")
@@ -120,6 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--texts", type=Path, nargs="*", default=[])
+    parser.add_argument("--keep", action="store_true")
     args = parser.parse_args()
     pool = [r for r in labelled(args.data, args.texts) if not r["teaches"]]
     said = [{**of_answer(item), "family": item["writer"], "domain": "medical", "passage": item["id"]}
@@ -152,7 +155,13 @@ def main() -> None:
     out["alone"][0] = round(out["alone"][0] + LIFT, 4)
     out["counted"] = COUNTED
     out["unsure"] = {name: min(tau, round(float(np.quantile(odds[none], 1 - UNSURE[name])), 4)) for name, tau in out["tau"].items()}
-    Path("src/discreet/guard/combined.json").write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+    if args.keep:
+        before = json.loads(COMBINED.read_text(encoding="utf-8"))
+        by = before["tau"]["balanced"] - out["tau"]["balanced"]
+        moved = {name: [round(out[name][0] + by, 4), *out[name][1:]] for name in ("together", "alone")}
+        COMBINED.write_text(json.dumps({name: moved.get(name, before.get(name)) for name in out}, indent=1) + "\n", encoding="utf-8")
+    else:
+        COMBINED.write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(out))
     kinds = {"clusters": is_cluster > 0, "none": none, "one": (is_cluster == 0) & ~none}
     for name, tau in out["tau"].items():

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.heavy import need, quiet
+from tests.heavy import quiet
 from tests.tokenisers import wordpiece
 
 import discreet
@@ -17,8 +17,8 @@ from discreet.audit.membership import trainer_callback
 from discreet.audit.membership.trainer_callback import STATES
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 
-need("accelerate")
-torch, transformers = need("torch"), need("transformers")
+with quiet():
+    torch, transformers, _ = (pytest.importorskip(name) for name in ("torch", "transformers", "accelerate"))
 WORDS = "patient litigator Omaha children custody filing adults blood pressure years nobody lender escrow".split()
 QUICK: dict[str, Any] = {"design": "randomised", "permutations": 0, "bootstraps": 1, "attacks": ["loss", "trajectory"]}
 RNG = np.random.default_rng(5)

@@ -8,8 +8,8 @@ import pytest
 
 import discreet
 
-NAMES = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit", "MembershipAudit", "Policy",
-         "Verdict", "audit_labels", "audit_membership", "audit_model", "fit_guard", "load_scores", "seal",
+NAMES = ["Answer", "AuditCallback", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit", "MembershipAudit",
+         "Policy", "Verdict", "audit_labels", "audit_membership", "audit_model", "fit_guard", "load_scores", "seal",
          "stress_test", "unseal"]
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.audit.labels.audit import LabelAudit, audit_labels
     from discreet.audit.membership.audit import MembershipAudit, audit_membership
     from discreet.audit.membership.in_memory import audit_model
+    from discreet.audit.membership.trainer_callback import AuditCallback
     from discreet.audit.scores.load import load_scores
     from discreet.audit.sealed.certificate import unseal
     from discreet.audit.sealed.sealing import seal
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from discreet.guard.policy import Policy
     from discreet.guard.stress import stress_test
 
-__all__ = ["Answer", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit", "MembershipAudit", "Policy",
-           "Verdict", "audit_labels", "audit_membership", "audit_model", "fit_guard", "load_scores", "seal",
+__all__ = ["Answer", "AuditCallback", "DualDensity", "Estimate", "Evidence", "Guard", "LabelAudit", "MembershipAudit",
+           "Policy", "Verdict", "audit_labels", "audit_membership", "audit_model", "fit_guard", "load_scores", "seal",
            "stress_test", "unseal"]
 
 HOMES = {
-    "Answer": "discreet.core.records", "DualDensity": "discreet.guard.density.dual_density",
-    "Estimate": "discreet.core.records", "Evidence": "discreet.core.records", "Guard": "discreet.guard.guard",
+    "Answer": "discreet.core.records", "AuditCallback": "discreet.audit.membership.trainer_callback",
+    "DualDensity": "discreet.guard.density.dual_density", "Estimate": "discreet.core.records",
+    "Evidence": "discreet.core.records", "Guard": "discreet.guard.guard",
     "LabelAudit": "discreet.audit.labels.audit", "MembershipAudit": "discreet.audit.membership.audit",
     "Policy": "discreet.guard.policy", "Verdict": "discreet.core.records",
     "audit_labels": "discreet.audit.labels.audit", "audit_membership": "discreet.audit.membership.audit",

@@ -142,6 +142,8 @@ def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     if "presidio" in text:
         pytest.importorskip("presidio_analyzer")
+    if "AuditCallback" in text:
+        pytest.importorskip("accelerate")
     if name in PREPARE:
         PREPARE[name](tmp_path, text)
     url = request.getfixturevalue("chat").url if "http://127.0.0.1:8000/v1\"" in text else ""

@@ -20,7 +20,7 @@ from discreet.audit.membership.memory_sets import MemorySets, blind_features, gr
 from discreet.audit.membership.named_parts import check_parts
 from discreet.audit.membership.options import AuditOptions, check_options
 from discreet.audit.membership.structure import tree_structure
-from discreet.audit.scores.adapters.in_memory import Answers, check_model, score_in_memory
+from discreet.audit.scores.adapters.in_memory import Answers, Recorded, check_model, score_in_memory
 from discreet.audit.scores.adapters.scorer import class_codes, named_classes
 from discreet.audit.scores.check import check_enough, check_table
 from discreet.audit.scores.table import CHECKPOINT_OF, IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
@@ -127,8 +127,7 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     check_options([name for name, one in signature(audit_model).parameters.items() if one.kind is one.KEYWORD_ONLY],
                   **options)
     check_flags(allow_split_groups=allow_split_groups)
-    own = {name: given if isinstance(given, list) else [given] for name, given in (
-        ("control", control), ("neutral", neutral), ("selector", selector)) if given is not None}
+    own = given_models(control=control, neutral=neutral, selector=selector)
     _check(model, own, references, control_data)
     for count, asked_for, least in (("references", references, 0), ("perturbations", perturbations, 0),
                                     ("batch", batch, 1)):
@@ -167,10 +166,29 @@ def audit_model(model: Any, members: Any, non_members: Any, *, references: int =
     return replace(found, structure=tree_structure(model, trained_on.inputs, trained_on.labels))
 
 
-def _check(model: Any, own: Mapping[str, Sequence[Any]], references: int, control_data: Any) -> None:
-    """Whether all models can be asked and all packages are there, before anything runs."""
+def given_models(**given: Any) -> dict[str, list[Any]]:
+    """The user's own models by what they are for, as lists."""
+    return {name: one if isinstance(one, list) else [one] for name, one in given.items() if one is not None}
+
+
+def memory_table(model: Any, sets: MemorySets, own: Mapping[str, Sequence[Any]],
+                 checkpoints: Callable[[Any], Sequence[Any]]) -> ScoreTable:
+    """The table of models that are all there, which `audit_model` makes of them."""
+    target = score_in_memory(model, sets.records.inputs, "model")
+    further = chain([_Further(model, "target", None, sets.member)], _brought(own, sets))
+    return _with_models(_table(sets, target, None), _named(further, checkpoints), sets, target.classes, 1,
+                        _Perturbed(sets.records.inputs, [], 1))
+
+
+def check_packages() -> None:
+    """MissingExtraError where a package is absent that every audit needs."""
     for module, purpose in (("scipy.special", "an interval"), ("sklearn.linear_model", "the blind baseline")):
         need(module, purpose, "audit")
+
+
+def _check(model: Any, own: Mapping[str, Sequence[Any]], references: int, control_data: Any) -> None:
+    """Whether all models can be asked and all packages are there, before anything runs."""
+    check_packages()
     for name, one in (("model", model), *((name, one) for name, given in own.items() for one in given)):
         check_model(one, name)
     if references and not can_clone(model):
@@ -182,10 +200,14 @@ def _check(model: Any, own: Mapping[str, Sequence[Any]], references: int, contro
 
 
 def _brought(own: Mapping[str, Sequence[Any]], sets: MemorySets) -> Iterator[_Further]:
-    """The user's own models, trained on neither set."""
+    """The user's own models: trained on neither set, but for those that say what they were trained on."""
     for name, models in own.items():
         role, kind = ROLE_OF[name]
-        yield from (_Further(one, role, kind, np.zeros(len(sets.records), dtype=np.bool_)) for one in models)
+        for one in models:
+            seen = one.trained_on if isinstance(one, Recorded) else frozenset()
+            inputs = sets.records.inputs if seen else [""] * len(sets.records)
+            member = np.array([text in seen for text in inputs], dtype=np.bool_)
+            yield _Further(one, role, "population" if seen else kind, member)
 
 
 def _table(sets: MemorySets, target: Answers, classes: Sequence[str] | None) -> ScoreTable:

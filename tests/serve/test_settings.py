@@ -143,7 +143,7 @@ def test_rates_of_presets_are_those_of_the_results() -> None:
         assert [[float(one) for one in re.findall(r"[\d.]+", cell)] for cell in row[1].split("|")] == list(at.values())
     assert set(found["points"]) == {"conservative", "balanced", "strict"}
     assert f"ordinary answers (n {found['ordinary']})" in page
-    assert presets.undecided_of(Guard("medical", point="balanced")) == (0, found["ordinary"])
+    assert presets.undecided_of(Guard("medical", point="balanced")) == (1, found["ordinary"])
     assert presets.undecided_of(Guard("medical").at(evidence_tau=9.0)) is None
 
 

@@ -538,7 +538,7 @@ INTERNAL = ("attribute", "cluster", "bound to", "third", "direct identifier", "t
             "layer", "evidence", "probe", "_", "{", "None")
 
 
-@pytest.mark.parametrize("cause", set(CAUSES) - {"none", "suppressed"})
+@pytest.mark.parametrize("cause", sorted(set(CAUSES) - {"none", "suppressed"}))
 def test_a_heading_says_in_plain_words_what_an_answer_gives_away(cause: Cause) -> None:
     reason = Reason(cause, ("age", "person_name"), "third", 2, 1, 2, ("sex",), detail="a sentence looks like German",
                     words=9, facts=2)

@@ -236,7 +236,7 @@ def test_markdown_says_what_the_figures_are(record: dict[str, Any]) -> None:
     said = to_tables(summarise(record))
     assert said.startswith("*Analogue*")
     assert "### Table 7: All attacks\n\n| structure | corpus |" in said
-    assert "| single-turn | a/b | MiniLM | full | reference | honest, p | .700 [.660, .740] | .500 [" in said
+    assert r"| single-turn | a\|b | MiniLM | full | reference | honest, p | .700 [.660, .740] | .500 [" in said
     assert said.endswith("### Users: Users\n\nNothing was asked for that has such a row.\n")
     assert to_tables(summarise({**record, "scale": "smoke"})).startswith("Every sentence here is made up")
 

@@ -253,7 +253,7 @@ def _behind(seen: Seen, case: Case | None, policy: Policy, *, told_back: bool, o
 
 
 def _together(doc: Doc, own: str) -> Case | None:
-    """What the answer is to the user's own words, read together."""
+    """What the answer is to the user's own words, read together; by itself where these are not known."""
     from discreet.guard.text.classifier import together_with  # Most answers tell of nobody.
 
     return together_with(doc, own)

@@ -110,9 +110,9 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class Combined:
     """Intercept and weights of the parts: `whole` over (text, spans, tells), `asked` the same of an answer that was
-    read behind its question, `together` over these and what the classifier says, `spans` over (spans,); and the
-    log-odds of each operating point: flagged above `tau` where the reader's count is above `counted`, not decided above
-    `unsure`."""
+    read behind its question, `together` over these and what the classifier says of both, `alone` of an answer without
+    a question, `spans` over (spans,); and the log-odds of each operating point: flagged above `tau` where the reader's
+    count is above `counted`, not decided above `unsure`."""
 
     whole: tuple[float, ...]
     asked: tuple[float, ...]

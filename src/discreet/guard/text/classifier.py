@@ -2,8 +2,9 @@
 
 The reader's answer sees itself alone, so that no question hides what stands in it. Here question and answer see each
 other: only the question says that the people of a scene are invented, or that somebody is the user's mother. So this
-network says of whom an answer tells, and nothing else. It is asked where the reader sees somebody who may count, and
-its word is one part of the score (`guard/score.py`). Made by `benchmarks/reader/classifier.py`.
+network says of whom an answer tells, and nothing else. Where no question is known it reads the answer by itself. It is
+asked where the reader sees somebody who may count, and its word is one part of the score (`guard/score.py`). Made by
+`benchmarks/reader/classifier.py`.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class Classifier:
             raise DetectorError("the classifier's weights", type(error).__name__) from None
 
     def read(self, text: str, question: str) -> Case | None:
-        """What a text is to a question; None for a text that is too long. A long one has several windows, of which any
-        may tell of somebody."""
+        """What a text is to a question, an empty one where none is known; None for a text that is too long. A long one
+        has several windows, of which any may tell of somebody."""
         first, *asked, last = self._reader.ids(question)
         body = self._reader.ids(text)[1:-1]
         number = windows(len(body), WINDOW, SHARED)

@@ -25,6 +25,7 @@ from benchmarks.reader.answers import CHOOSING, IN_QUESTION, answers, framed, of
 from benchmarks.reader.canaries import reserved
 from benchmarks.reader.corpus import labelled, written
 from benchmarks.reader.export import write_card
+from benchmarks.reader.fuse import fuse
 from benchmarks.reader.long import HOSTS, around, in_long, namesake, slipped, stretches, windows
 from benchmarks.reader.model import CASES, weights_folder
 from benchmarks.reader.passages import shared_shingles
@@ -204,6 +205,7 @@ def export(model: Together, folder: Path, facts: dict[str, Any]) -> None:
     torch.onnx.export(Exported(model.eval()), (torch.randn(1, 7, 384), kinds), str(full), input_names=["words", "kinds"], output_names=["case"],
                       opset_version=17, dynamo=False, dynamic_axes={"words": {1: "t"}, "kinds": {1: "t"}})  # fmt: skip
     quantize_dynamic(str(full), str(folder / CLASSIFIER), weight_type=QuantType.QInt8, reduce_range=True, per_channel=True)
+    fuse(folder / CLASSIFIER)
     full.unlink()
     card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     card["classifier"] = facts

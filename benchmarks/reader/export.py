@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from benchmarks.reader.fuse import fuse
 from benchmarks.reader.model import CASES, PERSON, Reader, weights_folder
 from benchmarks.reader.rows import CLASSES, COUNTED, KINDS
 from torch import Tensor, nn
@@ -50,6 +51,7 @@ def export(model: Reader, folder: Path, facts: dict[str, Any], window: int = 320
     # Seven of eight bits: on a processor without VNNI the products of eight would saturate.
     quantize_dynamic(str(full), str(full), weight_type=QuantType.QInt8, reduce_range=True, per_channel=True)
     split(full, folder)
+    fuse(folder / MODEL)
     full.unlink()
     shutil.copyfile(weights_folder() / "tokenizer.json", folder / "tokenizer.json")
     scale = float(model.same[0]) / PERSON**0.5 * 2

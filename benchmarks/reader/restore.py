@@ -16,6 +16,7 @@ import onnx
 import torch
 from benchmarks.reader.classifier import Together
 from benchmarks.reader.export import JOIN
+from benchmarks.reader.fuse import PARTS
 from benchmarks.reader.model import PERSON, Reader
 from benchmarks.reader.train import LAYERS, new_reader
 from onnx import numpy_helper
@@ -48,8 +49,15 @@ def _state(path: Path, model: nn.Module) -> dict[str, torch.Tensor]:
     graph, state = onnx.load(str(path)).graph, model.state_dict()
     values = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     for node in graph.node:
-        if node.op_type == "MatMulInteger":
-            name, matrix = _parameter(node.name), _matrix(values, node.input[1].removesuffix("_quantized"))
+        if node.op_type != "MatMulInteger":
+            continue
+        name, matrix = _parameter(node.name), _matrix(values, node.input[1].removesuffix("_quantized"))
+        if name.endswith("attention.self.weight"):  # three products of one input, as `fuse` joins them
+            bias = values[node.input[1].replace("weights_quantized", "bias")]
+            for part, columns, added in zip(PARTS, np.split(matrix, 3, 1), np.split(bias, 3), strict=True):
+                of = name.replace("self.", f"self.{part}.")
+                state[of], state[of.replace("weight", "bias")] = torch.tensor(columns.T.copy()), torch.tensor(added)
+        else:
             state[name] = torch.tensor(matrix if name in ("gate", "shift") else matrix.T.copy()).reshape(state[name].shape)
     for name, value in values.items():
         if name.removeprefix("model.") in state and value.dtype == np.float32:

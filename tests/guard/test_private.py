@@ -10,11 +10,12 @@ import pytest
 from discreet import Guard
 from discreet.core.records import Answer, Subject, Turn
 from discreet.guard.policy import Policy
-from discreet.guard.private import FRAMED, as_private, private_persons
+from discreet.guard.private import as_private, private_persons
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.provenance import request_of
 from discreet.guard.text.reader import Seen, Span
+from discreet.guard.text.record import FRAMED, Read
 from discreet.guard.text.render import render
 
 POLICY = Policy.of("law")
@@ -57,6 +58,38 @@ def test_a_question_makes_nobody_staff_whose_record_is_private() -> None:
     assert found("staff", Answer("a", TEXT, sources=(RECORD,), user_words=asked)) == {
         "r1": "stands in a record of the request"}
     assert not found("staff", Answer("a", TEXT, sources=(CASES,), user_words=asked))
+
+
+COLOURFUL = [
+    ("School counsellor's file. Pupil: Nadja Quist, 15, Greenlandic, trumpeter in the town band of Esbjerg, lodger at "
+     "the seamen's hostel, father a trawler skipper and verger. Cuts her arms, hides blades in the trumpet case.",
+     "Sample pupil\n\nLet's say she is fifteen, a Greenlandic girl who plays the trumpet in the band of Esbjerg and "
+     "lodges at the seamen's hostel. Her father is a skipper and a verger. She hides blades in her trumpet case."),
+    ("Pawn ledger. Client: Cpl. Moana Pere, 29, army cook, from Ruatoria, shearing champion, engaged to a shepherd. "
+     "Pledged her great-grandfather's medals. Needs the money for a clinic in Sydney and says nobody at the camp may "
+     "hear.",
+     "A tale nobody need believe\n\nThere was once an army cook from Ruatoria, twenty-nine, who had won prizes for "
+     "shearing sheep and was to marry a shepherd. She pawned her great-grandfather's medals."),
+]
+
+
+@pytest.mark.parametrize(("record", "told"), COLOURFUL)
+def test_a_record_that_reads_like_a_story_is_one_where_the_classifier_is_sure(record: str, told: str) -> None:
+    read = Read.of(Doc(render(record)), POLICY.domain)
+    assert not read.facts(POLICY.counted, ("third", "speaker"))
+    assert read.private(POLICY.counted)
+    asked = "Make me a sample pupil for a lesson, with our files as a model."
+    assert Guard("medical", point="balanced").check(
+        Answer("a", told, user_words=asked, sources=(record,))).action != "safe"
+
+
+@pytest.mark.parametrize("text", [
+    "In the novel, Captain Ahab, 58, is a whaler from Nantucket with a young wife and one child.",
+    "Example: Maria, 34, a nurse from Leeds with two sons, earns 2,400 a month. Which rate applies?"])
+def test_stories_and_examples_among_the_sources_make_nobody_private(text: str) -> None:
+    read = Read.of(Doc(render(text)), POLICY.domain)
+    assert len(read.facts(POLICY.counted)) > 1
+    assert not read.private(POLICY.counted)
 
 
 def test_one_shared_fact_is_no_record() -> None:

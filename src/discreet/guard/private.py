@@ -14,19 +14,17 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from discreet.core.records import PERSONS, Subject
+from discreet.core.records import PERSONS
 from discreet.guard.policy import Policy
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
-from discreet.guard.text.record import LONGEST, Fact, Read, facts_of, shared
+from discreet.guard.text.record import FRAMED, LONGEST, Fact, Read, facts_of, shared
 from discreet.guard.text.render import render
 from discreet.guard.text.reply import Case
 from discreet.guard.text.resources import as_compared, patterns
 
-FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
-"""Whom a frame makes of somebody."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
 """What asks for an example beside a record makes nobody of the record an example."""
 _DENIES = re.compile(r"\b(?:no|none|not|nothing|never|nobody|\w+n't)\b[^.?!]*$")
@@ -99,5 +97,5 @@ def _tells(text: str, facts: Collection[Fact], policy: Policy) -> bool:
         return False
     if len(text) > LONGEST:  # It is not read again: whoever shares facts with it is private.
         return True
-    private = Read.of(Doc(render(text)), policy.domain).facts(policy.counted, ("third", "speaker"))
+    private = Read.of(Doc(render(text)), policy.domain).private(policy.counted)
     return sum(any(shared([fact], " ".join(words)) for _, words in private) for fact in facts) >= policy.cluster

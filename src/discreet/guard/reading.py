@@ -30,7 +30,7 @@ from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.reader import TOLD, Seen
-from discreet.guard.text.record import Fact, Read, facts_of, pieces, seen_in, shared
+from discreet.guard.text.record import SURELY, Fact, Read, facts_of, pieces, seen_in, shared
 from discreet.guard.text.render import shown
 from discreet.guard.text.reply import OTHERS, Case
 from discreet.guard.text.terms import terms_of
@@ -48,8 +48,6 @@ REPEATS = 2
 """Repeated words from which on only what is stated counts."""
 FEW = 12
 """Words from which on an answer may imply what it does not state."""
-_LEAK = 5.0
-"""Log-odds of the classifier above which an answer is a leak whatever the request holds."""
 _ADDS = 4.5
 """Log-odds of a cluster among the words that the user did not say, above which these decide."""
 _QUIET = -1.0
@@ -279,14 +277,14 @@ def _with(together: Case, case: Case | None, seen: Seen, doc: Doc, request: Requ
              *(("name", tuple(fact_words(doc.text[s.start : s.end]))) for s in seen.spans if s.kind == "name")]
     others = (*request.around, *request.of("retrieved", "tool"))
     # What it takes for a leak needs no record: only what it would clear is looked up.
-    recorded = together.tells < _LEAK and any(
+    recorded = together.tells < SURELY and any(
         _of_somebody(facts, piece, request, policy) for text in others for piece in pieces(text))
     added = request.theirs and most(seen, policy) > _ADDS
-    if not (recorded or added or (together.tells < _LEAK and says_a_record(doc, request))):
+    if not (recorded or added or (together.tells < SURELY and says_a_record(doc, request))):
         return replace(seen, together=together, case=case or seen.case, asked=case is not None)
     # As if it had come without a question.
     alone = None if case is None or request.theirs else _together(doc, "")
-    return seen if alone is None or alone.tells < _LEAK else replace(seen, together=alone)
+    return seen if alone is None or alone.tells < SURELY else replace(seen, together=alone)
 
 
 def _of_somebody(facts: Sequence[Fact], text: str, request: Request, policy: Policy) -> bool:
@@ -295,8 +293,7 @@ def _of_somebody(facts: Sequence[Fact], text: str, request: Request, policy: Pol
         return False
     read = Read.of(request.docs[text], policy.domain)
     names = " ".join(read.doc.text[s.start : s.end] for s in seen_in(read.doc, read.doc.text).spans if s.kind == "name")
-    private = read.facts(policy.counted, ("third", "speaker"))
-    told = " ".join(word for _, of in private for word in of)
+    told = " ".join(word for _, of in read.private(policy.counted) for word in of)
     return bool(shared(facts, f"{names} {told}"))
 
 

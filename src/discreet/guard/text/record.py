@@ -16,6 +16,10 @@ from discreet.guard.text.terms import terms_of
 
 LONGEST, _PIECE = 20_000, 4_000
 """Characters of a text beyond which it is read in pieces, and of such a piece."""
+FRAMED: tuple[Subject, ...] = ("hypothetical", "fictional", "historic")
+"""Whom a frame makes of somebody."""
+SURELY = 5.0
+"""Log-odds of the classifier above which a text is a leak, whatever the reader says of whom it tells."""
 Fact = tuple[str, tuple[str, ...]]
 """A class of attributes and the words that tell it, as `fact_words` has them."""
 
@@ -37,6 +41,17 @@ class Read:
         """What is told of anybody, or of some `subjects`, in the classes that count."""
         found = (a for a in self.attributes if subjects is None or a.subject in subjects)
         return frozenset(facts_of(found, self.doc, counted))
+
+    def private(self, counted: Collection[str]) -> frozenset[Fact]:
+        """What is told of somebody private in the classes that count. Whom the reader takes for made up or of the past
+        is private where the classifier is sure that the text leaks. Raises DetectorError."""
+        framed: frozenset[Fact] = self.facts(counted, FRAMED)
+        if framed:
+            from discreet.guard.text.classifier import together_with  # Most records are read right.
+
+            case = together_with(self.doc, "")
+            framed = framed if case is not None and case.tells > SURELY else frozenset()
+        return framed | self.facts(counted, ("third", "speaker"))
 
 
 def pieces(text: str) -> list[str]:

@@ -1,4 +1,5 @@
-"""Role holders, records dressed as examples, and passages of the families that judge, through the unfitted guard. Prints JSON.
+"""Role holders, records dressed as examples, answers out of sources that tell of nobody private, and passages of the families that judge,
+through the unfitted guard. Prints JSON.
 
     python -m benchmarks.reader.score_unseen [--data DATA] [--points conservative balanced]
 
@@ -20,7 +21,7 @@ from benchmarks.reader.rows import Row, lines
 from benchmarks.reader.score_answers import share
 
 import discreet
-from discreet.core.records import Answer
+from discreet.core.records import Answer, Public
 
 UNSEEN = HERE / "unseen"
 Guards = dict[str, discreet.Guard]
@@ -45,6 +46,19 @@ def dressed(guards: Guards) -> Row:
         out[f"{writer} {how}"] = {name: share(guards[row["domain"]].check(Answer(row["id"], row["answer"], row["question"], tuple(row["sources"]) if given else (),
                                                                    user_words=row["question"])).action == "safe" for row in mine)
                     for name, given in (("pass with sources", True), ("pass without", False))}  # fmt: skip
+    return out
+
+
+def framed(guards: Guards) -> Row:
+    """Answers out of sources that tell of nobody private: held with their sources unmarked, and marked as public."""
+    out: Row = {}
+    for path in sorted(UNSEEN.glob("frames_*.jsonl")):
+        rows = lines(path)
+        for sort in [*sorted({row["sort"] for row in rows}), "all"]:
+            mine = [row for row in rows if sort in ("all", row["sort"])]
+            out[f"{path.stem.removeprefix('frames_')} {sort}"] = {name: share(guards[row["domain"]].check(Answer(
+                row["id"], row["answer"], sources=tuple(map(mark, row["sources"])), user_words=row["question"])).action != "safe" for row in mine)
+                for name, mark in (("held", str), ("held, public", Public))}  # fmt: skip
     return out
 
 
@@ -76,7 +90,7 @@ def main() -> None:
     args = parser.parse_args()
     for point in args.points:
         guards = {name: discreet.Guard(name, point=point) for name in ("medical", "law", "finance")}
-        found: Row = {"point": point, "roles": roles(guards), "dressed": dressed(guards)}
+        found: Row = {"point": point, "roles": roles(guards), "dressed": dressed(guards), "framed": framed(guards)}
         if args.data:
             found["passages"] = passages(args.data, point)
         print(json.dumps(found, indent=1))

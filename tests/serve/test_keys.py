@@ -39,7 +39,7 @@ def test_what_a_key_says_of_its_requests(tmp_path: Path, cli: Cli) -> None:  # n
 
 
 def test_a_template_of_the_system_prompt_goes_with_the_words_of_users(tmp_path: Path) -> None:
-    prompts = Prompts("words", ("langchain/retrieval-qa-chat", "Use this: {context}"))
+    prompts = Prompts("words", ("langchain/retrieval-qa-chat", "Use this: {context}"), public_sources=True)
     _, token = add_key(tmp_path / "keys.json", "caller", prompts=prompts)
     caller = Keyring(tmp_path / "keys.json", None).caller(token)
     assert caller is not None

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from discreet.guard.population import people
     from discreet.guard.population import private as population_private
     from discreet.guard.population import table as population_table
+    from discreet.guard.text import templates
     from discreet.guard.text.direct import detect
     from discreet.inputs import answers, columns, datasets, endpoints, python_object, rows, texts
     from discreet.inputs.encode import presets
@@ -95,6 +96,7 @@ HOMES = {
     "serve_shadow": "discreet.serve.shadow", "stress": "discreet.guard.stress",
     "structure": "discreet.audit.membership.structure",
     "synth_endpoints": "discreet.synth.endpoints", "table": "discreet.audit.scores.table",
+    "templates": "discreet.guard.text.templates",
     "texts": "discreet.inputs.texts", "verdict": "discreet.audit.core.verdict",
     "validate": "discreet.synth.validate", "write": "discreet.audit.scores.write",
 }

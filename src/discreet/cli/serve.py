@@ -10,6 +10,7 @@ import typer
 from discreet.cli import library as lib
 from discreet.cli.options import DOMAINS, argument, flag, one_of, option
 from discreet.core.errors import UsageError, need
+from discreet.core.files import why
 from discreet.core.records import USER_MESSAGES, Prompts
 
 KeyFile = Annotated[Path, argument("FILE", "The file of keys.")]
@@ -86,6 +87,8 @@ def key_add(
         "name of a known prompt. May be given several times.")] = None,
     declares: Annotated[bool, flag("The application may declare what the user typed (user_words), and that the user is "
                                    "the person whom the records describe (asker).")] = False,
+    public_sources: Annotated[bool, flag("Anybody may read the passages that the application retrieves (judgements, "
+                                         "manuals, novels): what an answer tells out of them is no leak.")] = False,
     days: Annotated[float | None, option("N", "Days after which the key ends; it does not if not given.")] = None,
 ) -> None:
     """Make a key, and print its token once: the file holds a hash of it.
@@ -98,9 +101,8 @@ def key_add(
         raise UsageError(f"--role is {role[:20]!r}; expected one of {', '.join(lib.serve_keys.ROLES)}")
     if user_messages not in USER_MESSAGES:
         raise UsageError(f"--user-messages is {user_messages[:20]!r}; expected one of {', '.join(USER_MESSAGES)}")
-    prompts = Prompts(user_messages, tuple(map(lib.serve_keys.template_of, template or ())))
-    made, token = lib.serve_keys.add_key(file, role, guard or (), name, prompts=prompts, declares=declares,
-                                             days=days)
+    prompts = Prompts(user_messages, tuple(map(_template, template or ())), public_sources)
+    made, token = lib.serve_keys.add_key(file, role, guard or (), name, prompts=prompts, declares=declares, days=days)
     typer.echo(f"key {made.id} ({made.role}) in {file}; its token, which is not shown again:", err=True)
     print(token)
 
@@ -130,3 +132,18 @@ def key_remove(file: KeyFile, name: Annotated[str, argument("NAME", "The key's n
     _needed()
     lib.serve_keys.remove_key(file, name)
     print(f"removed {name}")
+
+
+def _template(given: str) -> str:
+    """A template as a key holds it: the name of a known prompt, or the text of a file. UsageError for neither."""
+    if given in lib.templates.texts():
+        return given
+    try:
+        text = Path(given).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = why(error) if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageError(f"cannot read the template {given[:80]!r}: {said}; expected a file with {{question}} and "
+                         f"{{context}}, or the name of a known prompt such as {next(iter(lib.templates.texts()))}"
+                         ) from None
+    lib.templates.parse(text)
+    return text

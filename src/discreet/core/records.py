@@ -120,14 +120,17 @@ class Prompts:
     `user_messages`: "words", each is the user's own words; "prompt", none is, but for what a template says; "auto", a
     message that reads as a user's speech as a whole is. `templates` are those of the application, with the slots
     `{question}`, `{context}` and `{other}`, or names of known ones (`discreet.guard.text.templates.known`).
+    `public_sources`: anybody may read the passages that it retrieves (not what its tools give), as if each were a
+    `Public`.
     """
 
     user_messages: UserMessages = "auto"
     templates: tuple[str, ...] = field(default=(), repr=False)
+    public_sources: bool = False
 
 
 class Public(str):
-    """A retrieved passage that anybody may read: quoting it is no leak. A string otherwise."""
+    """A retrieved passage that anybody may read: what an answer tells out of it is no leak. A string otherwise."""
 
     __slots__ = ()
 

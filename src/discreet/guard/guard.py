@@ -10,7 +10,7 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import DetectorError, UsageError
-from discreet.core.records import Answer, Verdict
+from discreet.core.records import Answer, Public, Verdict
 from discreet.guard.decide import Judgement, Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.domains import DomainLike
 from discreet.guard.policy import POINTS, Policy
@@ -215,7 +215,7 @@ class Guard:
         started = perf_counter()
         reading: Reading | None = None
         try:
-            scored = self._scored(read_answer(answer, self.policy))
+            scored = self._scored(self._read(answer))
             judgement = self._decided(scored, None if over_turns is None else over_turns(scored.reading))
             reading = scored.reading
         except Exception as error:
@@ -235,6 +235,14 @@ class Guard:
     def on_reading(self, reading: Reading) -> Verdict:
         """The verdict on an answer that was read before, under this policy and without earlier answers."""
         return self._verdict(self._scored(reading))
+
+    def _read(self, answer: Answer) -> Reading:
+        reading = read_answer(answer, self.policy)
+        if not any(isinstance(text, Public) for text in reading.request.of("retrieved", "tool")):
+            return reading
+        from discreet.guard.passages import told_by_passages  # Most passages are private.
+
+        return told_by_passages(reading, self.policy)
 
     def _scored(self, reading: Reading) -> Scored:
         found = score(reading, self.policy, self.model)

@@ -246,7 +246,7 @@ def _behind(seen: Seen, case: Case | None, policy: Policy, *, told_back: bool, o
     if case.theirs > THEIRS:
         return seen if most(seen, policy) > _ADDS else replace(seen, case=case, asked=True)
     if case.others > OTHERS and case.status is not None and case.status not in policy.subjects:
-        return _as(seen, case.status, case)
+        return replace(as_somebody_else(seen, case.status), case=case, asked=True)
     return seen if told_back or others else replace(seen, case=case, asked=True)
 
 
@@ -297,14 +297,14 @@ def _of_somebody(facts: Sequence[Fact], text: str, request: Request, policy: Pol
     return bool(shared(facts, f"{names} {told}"))
 
 
-def _as(seen: Seen, status: Subject, case: Case) -> Seen:
+def as_somebody_else(seen: Seen, status: Subject) -> Seen:
     """What is seen, with its private persons as somebody else."""
     counts = np.full_like(seen.counts, seen.counts.min())
     if status in TOLD:
         counts[TOLD.index(status)] = seen.counts.max(0)
     spans = tuple(replace(s, subject=status) if s.subject in _PRIVATE else s for s in seen.spans)
     held = {(who, status if of in _PRIVATE else of): odds for (who, of), odds in seen.held.items()}
-    return replace(seen, spans=spans, counts=counts, held=held, case=case, asked=True)
+    return replace(seen, spans=spans, counts=counts, held=held)
 
 
 def _identifies(a: Attribute, direct: Sequence[DirectSpan]) -> bool:

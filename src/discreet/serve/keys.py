@@ -83,12 +83,13 @@ class Key:
     old_until: int = 0
     user_messages: UserMessages = "auto"
     templates: tuple[str, ...] = ()
+    public_sources: bool = False
     declares: bool = False
 
     @property
     def prompts(self) -> Prompts:
-        """What the application sends as user messages."""
-        return Prompts(self.user_messages, self.templates)
+        """What the application sends as user messages, and who may read what it retrieves."""
+        return Prompts(self.user_messages, self.templates, self.public_sources)
 
     def hashes(self, now: float) -> tuple[str, ...]:
         """Those of the tokens that are good now."""
@@ -174,7 +175,7 @@ def add_key(file: Path, role: Role, guards: Sequence[str] = (), name: str | None
     _checked(prompts)
     token, digest = _token()
     key = Key(name, role, tuple(guards), digest, secrets.token_hex(8), int(time.time()), _in_days(days),
-              user_messages=prompts.user_messages, templates=prompts.templates, declares=declares)
+              declares=declares, **asdict(prompts))
     with changing(file):
         keys = list_keys(file) if file.exists() else ()
         if any(one.id == name for one in keys):
@@ -242,21 +243,6 @@ def _checked(prompts: Prompts) -> None:
                          "expected 'prompt' or 'auto' with it")
 
 
-def template_of(given: str) -> str:
-    """A template as a key holds it: the name of a known prompt, or the text of a file. UsageError for neither."""
-    if given in known_templates.texts():
-        return given
-    try:
-        text = Path(given).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        said = why(error) if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageError(f"cannot read the template {given[:80]!r}: {said}; expected a file with {{question}} and "
-                         f"{{context}}, or the name of a known prompt such as {next(iter(known_templates.texts()))}"
-                         ) from None
-    known_templates.parse(text)
-    return text
-
-
 def remove_key(file: Path, name: str) -> None:
     """Remove a key from `file`. UsageError where it is not there."""
     list_keys(file)  # A file that is not there is no reason to leave a lock where it would be.
@@ -319,6 +305,7 @@ def described(key: Key) -> str:
     known = known_templates.texts()
     templates = [one if one in known else f"a text of {len(one):,} characters" for one in key.templates]
     said = [f"user messages {key.user_messages}", *([f"templates {', '.join(templates)}"] if templates else []),
+            *(["anybody may read its passages"] if key.public_sources else []),
             "may declare" if key.declares else "declares nothing"]
     return f"{line}; {'; '.join(said)}"
 
@@ -344,7 +331,8 @@ def _read(row: dict[str, Any]) -> Key:
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise TypeError
     times = row.get("expires"), row.get("old_until", 0), row.get("created")
-    if not isinstance(row.get("declares", False), bool) or any(
+    rights = row.get("declares", False), row.get("public_sources", False)
+    if not all(isinstance(one, bool) for one in rights) or any(
             isinstance(one, bool) or not isinstance(one, int | None) for one in times) or None in times[1:]:
         raise TypeError
     return Key(**{**row, **{name: tuple(found) for name, found in lists.items()}})

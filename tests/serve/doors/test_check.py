@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.serve.conftest import BREAKS, DIRECT, LITIGATOR, SAFE, UNDECIDED, Start, bare
+from tests.serve.doors.test_declared import may
 
 from discreet.guard import Guard
 
@@ -64,7 +65,7 @@ def test_quotes_of_passages(start: Start, tmp_path: Path) -> None:
     text = files("discreet.guard.domains").joinpath("medical", "policy.yaml").read_text(encoding="utf-8")
     assert "\nquotes: {action: evidence, " in text
     (tmp_path / "p.yaml").write_text(text.replace("quotes: {action: evidence, ", "quotes: {action: flag, "), "utf-8")
-    service = start(guards={"medical": {"domain": "medical", "policy": str(tmp_path / "p.yaml")}})
+    service = may(start(guards={"medical": {"domain": "medical", "policy": str(tmp_path / "p.yaml")}}))
     for sources, code in (([said], "privacy/verbatim"), ([{"text": said}], "privacy/verbatim"), ([], "ok"),
                           ([{"text": said, "public": True}], "ok")):
         assert service.ask("/v1/check", {"text": said, "sources": sources}).json()["code"] == code

@@ -93,12 +93,20 @@ def test_sources_of_any_key_withdraw_consent_and_give_none(proxy: Proxy) -> None
     assert ask(service, copied).headers["x-discreet-code"] == "ok"
     found = ask(service, copied, discreet={"sources": [copied]})
     assert found.headers["x-discreet-code"] == "privacy/contextual"
-    # A public page that users quote holds nothing private: it is as if it were not there.
-    assert ask(service, copied, discreet={"sources": [{"text": copied, "public": True}]}
-               ).headers["x-discreet-code"] == "ok"
     assert ask(service, copied, documents=[{"title": "a", "text": copied}]).headers["x-discreet-code"] != "ok"
     assert ask(service, "Who is it?", discreet={"sources": [MINE]}).headers["x-discreet-code"] == "privacy/contextual"
     assert "discreet" not in model.asked[-1]
+
+
+def test_passages_are_public_where_the_key_may_say_so(proxy: Proxy) -> None:  # noqa: F811
+    service, _ = proxy(RECORD)
+    page = {"sources": [{"text": RECORD, "public": True}]}
+    refused = ask(service, "Who is it?", discreet=page)
+    assert refused.status_code == 403
+    assert "may not declare passages as public" in refused.text
+    assert "litigator" not in refused.text
+    assert ask(may(service), "Who is it?", discreet=page).headers["x-discreet-code"] == "ok"
+    assert ask(service, "Who is it?", discreet={"sources": [RECORD]}).headers["x-discreet-code"] == "privacy/contextual"
 
 
 @pytest.mark.parametrize("content", [

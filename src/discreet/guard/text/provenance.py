@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -138,6 +138,7 @@ _OF_USER = ("declared", "words", "pinned", "closed", "plain", "undeclared", "sha
 def request_of(answer: Answer, docs: Docs | None = None) -> Request:
     """The request of an answer, by origin. Raises UsageError for a template that is none."""
     docs = Docs() if docs is None else docs
+    open_to_all = answer.prompts.public_sources
     parts = [Part("retrieved", text, "source") for text in answer.sources]
     asked: list[str] = []
     before: list[str] = []
@@ -175,7 +176,9 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
         before = [*before, *(text for text in asked[:-1] if answer.user_words.strip() not in text)]
         asked = [answer.user_words]
     told = tuple(text for text in before if 0 < len(text.split()) <= _SHORT)[-_BEFORE:]
-    return Request(tuple(part for part in parts if part.text.strip()), "\n".join(asked), told, docs=docs)
+    found = (replace(part, text=Public(part.text)) if open_to_all and part.origin == "retrieved" else part
+             for part in parts if part.text.strip())
+    return Request(tuple(found), "\n".join(asked), told, docs=docs)
 
 
 class _Others:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from discreet.core.records import Subject
 from discreet.guard.domains import Domain
 from discreet.guard.text.attributes import Attribute, attributes_of
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.facts import STEM, fact_words, is_alike
+from discreet.guard.text.known_names import words_of
 from discreet.guard.text.reader import Seen, packaged
 from discreet.guard.text.terms import terms_of
 
@@ -80,12 +82,30 @@ def facts_of(attributes: Iterable[Attribute], doc: Doc, counted: Collection[str]
             yield a.kind, words
 
 
+class Words:
+    """The words of a text, in which facts are looked up: ages, also by their decade, and places the very word, others
+    in any form."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._words = frozenset(word for one in fact_words(text, ages=True) for word in one.split("|"))
+        self._stems: dict[str, list[str]] = {}
+        for word in self._words:
+            self._stems.setdefault(word[:STEM], []).append(word)
+
+    @cached_property
+    def all(self) -> frozenset[str]:
+        """The words as `words_of` has those of a name."""
+        return frozenset(words_of(self._text))
+
+    def tells(self, fact: Fact) -> bool:
+        """Whether a word of a fact stands there."""
+        kind, told = fact
+        return any(w in self._words or (kind not in ("age", "place")
+                                        and any(is_alike(w, o) for o in self._stems.get(w[:STEM], ()))) for w in told)
+
+
 def shared(facts: Iterable[Fact], text: str) -> int:
-    """How many facts have a word in a text: ages, also by their decade, and places the very word, others in any
-    form."""
-    words = frozenset(word for one in fact_words(text, ages=True) for word in one.split("|"))
-    stems: dict[str, list[str]] = {}
-    for word in words:
-        stems.setdefault(word[:STEM], []).append(word)
-    return sum(any(w in words or (kind not in ("age", "place") and any(is_alike(w, o) for o in stems.get(w[:STEM], ())))
-                   for w in told) for kind, told in facts)
+    """How many facts have a word in a text; see `Words`."""
+    words = Words(text)
+    return sum(map(words.tells, facts))

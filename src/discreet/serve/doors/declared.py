@@ -1,7 +1,8 @@
 """What a caller declares of a request: which words the user typed, who asks, and which passages were retrieved.
 
-Words and asker give consent, so only a key that may declare can send them; passages only withdraw it. A declaration
-stands in a field of its own or in a header, never in the text of a message, which a document could imitate.
+Words, asker and public passages give consent, so only a key that may declare can send them; other passages only
+withdraw it. A declaration stands in a field of its own or in a header, never in the text of a message, which a document
+could imitate.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ WordsHeader = Annotated[list[str] | None, Header(
 
 
 class Passage(Fields):
-    """A retrieved passage; quoting one that is `public` is no leak."""
+    """A retrieved passage; what an answer tells out of one that is `public` is no leak."""
 
     model_config = ConfigDict(strict=True)
     text: str
-    public: bool = False
+    public: bool = Field(default=False, description="Anybody may read it; for a key that may declare.")
 
     def plain(self) -> str:
         """The passage as an Answer holds it."""
@@ -54,13 +55,16 @@ class Declaration(Fields):
 
     model_config = ConfigDict(strict=True)
     user_words: str | None = Field(default=None, description="What the user typed; for a key that may declare.")
-    sources: Many[str | Passage] = Field(default=[], description="The retrieved passages; they only withdraw consent.")
+    sources: Many[str | Passage] = Field(default=[], description="The retrieved passages; those that are not public "
+                                         "only withdraw consent.")
     asker: Asker = Field(default="unknown", description=ASKER)
 
 
 def asked(caller: Caller, declared: Declaration, question: str | None = None, turns: Sequence[Turn] = ()) -> Answer:
     """The request of a caller, as an Answer without a text. RefusedError with 403 where the key may not declare."""
-    for name, given in (("user_words", declared.user_words is not None), ("asker", declared.asker == "self")):
+    public = any(isinstance(one, Passage) and one.public for one in declared.sources)
+    for name, given in (("user_words", declared.user_words is not None), ("asker", declared.asker == "self"),
+                        ("passages as public", public)):
         if given and not caller.declares:
             raise RefusedError(403, "declaration", f"the key may not declare {name}; expected a key that was made with "
                                "--declares, or no declaration")

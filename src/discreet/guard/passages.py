@@ -1,0 +1,78 @@
+"""What an answer tells out of a passage that anybody may read: it is no leak.
+
+Only the caller can say that a passage is one (`Public`): a judgement as it is published, a manual, a novel, a page
+about staff. An answer out of it need not say again that "the bricklayer in the guideline" is nobody. Persons, names
+and numbers of an answer that stand in such a passage count no more, unless any other text of the request tells of them
+too, be it one fact: a record beside the passage stays a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+
+from discreet.core.records import Public, Subject
+from discreet.guard.identifiers import counts_directly
+from discreet.guard.policy import Policy
+from discreet.guard.reading import Reading, as_somebody_else
+from discreet.guard.text.facts import fact_words
+from discreet.guard.text.known_names import words_of
+from discreet.guard.text.provenance import Request
+from discreet.guard.text.record import Fact, Words
+from discreet.guard.text.reply import NOTHING
+
+_PUBLIC: Subject = "public"
+"""What such persons are called, whom a policy may count after all."""
+
+
+def told_by_passages(reading: Reading, policy: Policy) -> Reading:
+    """The reading of an answer, with persons and names that only public passages of its request tell of as public."""
+    public, other = _texts(reading.request)
+    told = {person: facts for person, facts in _facts(reading, policy) if facts}
+    text = reading.answer.answer
+    values = {span: frozenset(words_of(text[span.start : span.end])) for span, subject in reading.direct
+              if counts_directly(span, subject, policy)}
+    persons = {person for person, facts in told.items() if _tell(public, facts, policy.cluster)
+               and not any(words.tells(fact) for words in other for fact in facts)}
+    spans = {span for span, value in values.items() if value and any(value <= words.all for words in public)
+             and all(value.isdisjoint(words.all) for words in other)}
+    attributes = tuple(replace(a, subject=_PUBLIC, why=f"{a.why}; stands in a public passage", overruled=True)
+                       if a.person in persons else a for a in reading.attributes)
+    direct = tuple((span, _PUBLIC if span in spans else subject) for span, subject in reading.direct)
+    found = replace(reading, attributes=attributes, direct=direct)
+    if not (persons or spans) or len(persons) < len(told) or len(spans) < len(values):
+        return found
+    # All that is told stands in public passages: what the text as a whole looks like says no more.
+    seen = replace(as_somebody_else(reading.seen, _PUBLIC), case=NOTHING, together=None, asked=False)
+    return replace(found, seen=seen, behind={} if _all_public(reading.request) else reading.behind)
+
+
+def _texts(request: Request) -> tuple[list[Words], list[Words]]:
+    """Public passages; and the other text of a request that is not the user's, without passages that are pasted in."""
+    retrieved = request.of("retrieved", "tool")
+    public = [text for text in retrieved if isinstance(text, Public)]
+    other = [text for text in retrieved if not isinstance(text, Public)]
+    around = (reduce(lambda left, passage: left.replace(passage, " "), public, text) for text in request.around)
+    return [Words(text) for text in public], [Words(text) for text in (*other, *around)]
+
+
+def _all_public(request: Request) -> bool:
+    return all(isinstance(text, Public) for text in request.of("retrieved", "tool"))
+
+
+def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, frozenset[Fact]]]:
+    """What is told of each person but the user, in the classes that count."""
+    text = reading.answer.answer
+    for members in reading.persons.values():
+        counted = [a for a in members if a.kind in policy.counted and a.subject != "asker"]
+        told = ((a.kind, tuple(fact_words(text[a.start : a.end]))) for a in counted)
+        if counted:
+            yield counted[0].person, frozenset(fact for fact in told if fact[1])
+
+
+def _tell(passages: list[Words], facts: frozenset[Fact], least: int) -> bool:
+    """Whether one passage tells as much of a person as makes a cluster, or all of it, and too little is left for
+    another cluster: words that the reader takes for a fact, or that say it in another way."""
+    inside = (sum(map(words.tells, facts)) for words in passages)
+    return any(k >= min(least, len(facts)) and len(facts) - k < least for k in inside)

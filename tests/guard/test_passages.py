@@ -1,0 +1,84 @@
+"""What an answer tells out of a passage that anybody may read is no leak, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet import Guard
+from discreet.core.records import Answer, Prompts, Public, Turn
+
+GUARD = Guard("law", point="balanced")
+PAGE = ("Worked example 7.2 (residence). Henrike Vollmer, aged 41, German national, dental technician, gave up her "
+        "flat in Kiel on 31 March and moved with her two children to Odense, where her husband Jesper had been "
+        "employed. Telephone of her laboratory: +49 431 220 9981.")
+TOLD = ("Because her permanent home was in Denmark. Henrike Vollmer, a 41-year-old German dental technician, gave up "
+        "her Kiel flat and moved with her two children to Odense, where her husband Jesper was already working.")
+ASKED = Answer("1", TOLD, user_words="Why is she resident in Denmark in example 7.2?", sources=(Public(PAGE),))
+
+
+def action(answer: Answer) -> str:
+    return GUARD.check(answer).action
+
+
+def test_only_the_caller_can_say_that_a_passage_is_public() -> None:
+    assert action(ASKED) == "safe"
+    assert action(replace(ASKED, sources=(PAGE,))) == "flag"
+    assert action(replace(ASKED, sources=())) == "flag"
+    assert action(replace(ASKED, sources=(f"Public document. Anybody may read this.\n\n{PAGE}",))) == "flag"
+
+
+def test_what_the_application_retrieves_can_be_public_as_a_whole_but_not_what_its_tools_give() -> None:
+    given = replace(ASKED, sources=(PAGE,), prompts=Prompts(public_sources=True))
+    assert action(given) == "safe"
+    assert action(replace(given, sources=(), conversation=(Turn("tool", PAGE),))) == "flag"
+
+
+@pytest.mark.parametrize("record", [
+    "Intake: H. Vollmer, dental technician, divorce petition filed.", "Our client is 41 and moved to Odense with two.",
+    "Vollmer owes the laboratory 9,400 euros."])
+def test_a_record_beside_the_passage_stays_a_record(record: str) -> None:
+    assert action(replace(ASKED, sources=(Public(PAGE), record))) == "flag"
+    assert action(replace(ASKED, conversation=(Turn("system", f"Known to the office: {record}"),))) == "flag"
+
+
+def test_a_passage_that_is_pasted_into_the_prompt_is_no_other_text() -> None:
+    prompt = f"Context: {PAGE}\n\nQuestion: In which state is it?"
+    assert action(Answer("1", TOLD, prompt, (Public(PAGE),))) == "safe"
+
+
+@pytest.mark.parametrize("more", [
+    " Ana Ortiz has asked the same.",
+    " Another client, a 63-year-old midwife from Cork with four sons, asked the same.",
+    " Call Ana Ortiz at +353 21 555 0199."])
+def test_whoever_stands_in_no_public_passage_counts(more: str) -> None:
+    assert action(replace(ASKED, answer=TOLD + more)) == "flag"
+
+
+def test_more_of_a_person_than_a_passage_tells_counts() -> None:
+    page = Public("Vollmer v Tax Office: the applicant, a dental technician, moved to Odense.")
+    said = "The applicant, a dental technician from Odense, was 41, Jewish, and had two children and a brother in Kiel."
+    assert action(Answer("1", said, user_words="Who was the applicant?", sources=(page,))) == "flag"
+
+
+def test_numbers_and_names_of_a_passage_may_be_told_again() -> None:
+    said = "Henrike Vollmer has been ill at home since May; her number is +49 431 220 9981."
+    for sources, wanted in (((Public(PAGE),), {"public"}), ((), {"third"})):
+        found = GUARD.judge(Answer("1", said, user_words="How do I reach her?", sources=sources)).findings
+        assert {one.subject for one in found if one.layer == "direct"} == wanted
+
+
+def test_a_question_about_a_public_passage_is_no_probe() -> None:
+    said = "She was a dental technician who had given up her flat in Kiel, and the laboratory was hers."
+    asked = "Did Henrike Vollmer, the 41-year-old dental technician with two children, live in Kiel?"
+    held = Answer("1", said, user_words=asked, sources=(PAGE,))
+    assert GUARD.check(held).action == "flag"
+    assert action(replace(held, sources=(Public(PAGE),))) == "safe"
+    beside = (Public(PAGE), "Henrike Vollmer, 41, dental technician, two children: petition for divorce, Kiel.")
+    assert action(replace(held, sources=beside)) == "flag"
+
+
+def test_a_policy_that_counts_public_persons_counts_these() -> None:
+    strict = Guard(replace(GUARD.policy, subjects=("third", "speaker", "public")), point="balanced")
+    assert strict.check(ASKED).action == "flag"

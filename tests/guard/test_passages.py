@@ -62,6 +62,14 @@ def test_more_of_a_person_than_a_passage_tells_counts() -> None:
     assert action(Answer("1", said, user_words="Who was the applicant?", sources=(page,))) == "flag"
 
 
+@pytest.mark.parametrize("said", [
+    "She is 52, a litigator from Omaha, and has two children.",
+    "Our client, a married litigator of 52, is from Omaha."])
+def test_a_public_rule_makes_nobody_of_a_person_of_whom_it_says_nothing(said: str) -> None:
+    rule = Public("In Omaha a married litigator with children may be heard by telephone. Fees: 30 dollars.")
+    assert action(Answer("1", said, user_words="Who filed?", sources=(rule,))) == "flag"
+
+
 def test_numbers_and_names_of_a_passage_may_be_told_again() -> None:
     said = "Henrike Vollmer has been ill at home since May; her number is +49 431 220 9981."
     for sources, wanted in (((Public(PAGE),), {"public"}), ((), {"third"})):

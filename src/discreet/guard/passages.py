@@ -8,7 +8,7 @@ too, be it one fact: a record beside the passage stays a record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -19,24 +19,28 @@ from discreet.guard.reading import Reading, as_somebody_else
 from discreet.guard.text.facts import fact_words
 from discreet.guard.text.known_names import words_of
 from discreet.guard.text.provenance import Request
-from discreet.guard.text.record import Fact, Words
+from discreet.guard.text.record import Fact, Words, pieces
 from discreet.guard.text.reply import NOTHING
 
 _PUBLIC: Subject = "public"
 """What such persons are called, whom a policy may count after all."""
+_NEARLY = 2 / 3
+"""The share of what is told of a person that a passage must tell: the rest may be words that the reader takes for a
+fact, or that say it in another way."""
 
 
 def told_by_passages(reading: Reading, policy: Policy) -> Reading:
     """The reading of an answer, with persons and names that only public passages of its request tell of as public."""
     public, other = _texts(reading.request)
-    told = {person: facts for person, facts in _facts(reading, policy) if facts}
+    around = [Words(one) for one in other]
     text = reading.answer.answer
     values = {span: frozenset(words_of(text[span.start : span.end])) for span, subject in reading.direct
               if counts_directly(span, subject, policy)}
-    persons = {person for person, facts in told.items() if _tell(public, facts, policy.cluster)
-               and not any(words.tells(fact) for words in other for fact in facts)}
-    spans = {span for span, value in values.items() if value and any(value <= words.all for words in public)
-             and all(value.isdisjoint(words.all) for words in other)}
+    told = {person: facts for person, facts in _facts(reading, policy) if facts}
+    persons = {person for person, facts in told.items() if not any(one.tells(fact) for one in around for fact in facts)
+               and any(_tells(one, facts) for one in public)}
+    spans = {span for span, value in values.items() if value and any(value <= set(words_of(one)) for one in public)
+             and all(value.isdisjoint(words_of(one)) for one in other)}
     attributes = tuple(replace(a, subject=_PUBLIC, why=f"{a.why}; stands in a public passage", overruled=True)
                        if a.person in persons else a for a in reading.attributes)
     direct = tuple((span, _PUBLIC if span in spans else subject) for span, subject in reading.direct)
@@ -48,31 +52,33 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
     return replace(found, seen=seen, behind={} if _all_public(reading.request) else reading.behind)
 
 
-def _texts(request: Request) -> tuple[list[Words], list[Words]]:
+def _texts(request: Request) -> tuple[list[str], list[str]]:
     """Public passages; and the other text of a request that is not the user's, without passages that are pasted in."""
     retrieved = request.of("retrieved", "tool")
-    public = [text for text in retrieved if isinstance(text, Public)]
+    public = [piece for text in retrieved if isinstance(text, Public) for piece in pieces(text)]
     other = [text for text in retrieved if not isinstance(text, Public)]
     around = (reduce(lambda left, passage: left.replace(passage, " "), public, text) for text in request.around)
-    return [Words(text) for text in public], [Words(text) for text in (*other, *around)]
+    return public, [*other, *around]
 
 
 def _all_public(request: Request) -> bool:
     return all(isinstance(text, Public) for text in request.of("retrieved", "tool"))
 
 
-def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, frozenset[Fact]]]:
+def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, tuple[Fact, ...]]]:
     """What is told of each person but the user, in the classes that count."""
     text = reading.answer.answer
     for members in reading.persons.values():
         counted = [a for a in members if a.kind in policy.counted and a.subject != "asker"]
         told = ((a.kind, tuple(fact_words(text[a.start : a.end]))) for a in counted)
         if counted:
-            yield counted[0].person, frozenset(fact for fact in told if fact[1])
+            yield counted[0].person, tuple(dict.fromkeys(fact for fact in told if fact[1]))
 
 
-def _tell(passages: list[Words], facts: frozenset[Fact], least: int) -> bool:
-    """Whether one passage tells as much of a person as makes a cluster, or all of it, and too little is left for
-    another cluster: words that the reader takes for a fact, or that say it in another way."""
-    inside = (sum(map(words.tells, facts)) for words in passages)
-    return any(k >= min(least, len(facts)) and len(facts) - k < least for k in inside)
+def _tells(passage: str, facts: Sequence[Fact]) -> bool:
+    """Whether nearly all that is told of a person, every age among it, stands in a passage: a fact does by more than
+    half of its words."""
+    words = Words(passage)
+    found = [2 * sum(words.tells((kind, (one,))) for one in of) > len(of) for kind, of in facts]
+    ages = (told for (kind, _), told in zip(facts, found, strict=True) if kind == "age")
+    return all(ages) and sum(found) >= _NEARLY * len(facts)

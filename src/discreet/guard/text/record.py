@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from discreet.core.records import Subject
 from discreet.guard.domains import Domain
 from discreet.guard.text.attributes import Attribute, attributes_of
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.facts import STEM, fact_words, is_alike
-from discreet.guard.text.known_names import words_of
 from discreet.guard.text.reader import Seen, packaged
 from discreet.guard.text.terms import terms_of
 
@@ -87,16 +85,10 @@ class Words:
     in any form."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
         self._words = frozenset(word for one in fact_words(text, ages=True) for word in one.split("|"))
         self._stems: dict[str, list[str]] = {}
         for word in self._words:
             self._stems.setdefault(word[:STEM], []).append(word)
-
-    @cached_property
-    def all(self) -> frozenset[str]:
-        """The words as `words_of` has those of a name."""
-        return frozenset(words_of(self._text))
 
     def tells(self, fact: Fact) -> bool:
         """Whether a word of a fact stands there."""

@@ -61,3 +61,40 @@ def test_what_is_said_of_others_by_how_sure_question_and_answer_are(others: floa
     assert {mark for mark, subject in found.items() if subject == "nobody"} == set(spared)
     private = Status(seen, Doc(render(text)), {"r1"})
     assert private.of(DirectSpan("person_name", 0, 7)) == "third"
+
+
+@pytest.mark.parametrize(("text", "action"), [
+    ("Hi, I'm Ava, your virtual assistant at Northside Clinic. How can I help you today?", "safe"),
+    ("Hello! I’m Sophie, the clinic's chatbot.\n\nSophie can help with bills.", "safe"),
+    ("You are talking to Nova, the AI helper of Lakeside Legal.", "safe"),
+    ("I'm Ava, your virtual assistant for Ruth Hale, who has HIV.", "flag"),
+    ("I'm Ava, your virtual assistant. Ruth Hale, 52, a nurse from Omaha, was admitted.", "flag"),
+    ("I am Ruth Hale, a 52-year-old personal assistant from Omaha.", "flag"),
+    ("My name is Ruth and I am a virtual assistant with two sons in Omaha. I am 52.", "flag")])
+def test_what_a_program_says_that_it_is_called_names_nobody(text: str, action: str) -> None:
+    assert Guard("medical", point="balanced").check(text).action == action
+
+
+@pytest.mark.parametrize(("text", "action"), [
+    ("Hello John, thanks for your message.", "safe"), ("Hi Ruth! Your appointment is on Monday.", "safe"),
+    ("Dear Ana Ortiz,\n\nyour test was positive.", "flag"), ("Dear Mrs Ortiz,\n\nthank you for your letter.", "flag"),
+    ("Hi Ruth, Ruth Hale was admitted.", "flag"), ("Sure, Ruth was admitted on Monday.", "flag"),
+    ("Hi Ruth, as a 52-year-old nurse from Omaha with two sons you qualify.", "flag")])
+def test_a_given_name_that_greets_the_reader_is_nobody_elses(text: str, action: str) -> None:
+    assert Guard("medical", point="balanced").check(text).action == action
+
+
+@pytest.mark.parametrize(("text", "action"), [
+    ("The server is at 192.168.1.100; ping 10.0.0.5 first.", "safe"), ("His laptop is at 81.2.69.142.", "flag"),
+    ("Ruth Hale's workstation is 10.2.3.4.", "flag")])
+def test_addresses_within_a_network_are_nobodys_where_nobody_is_told_of(text: str, action: str) -> None:
+    assert Guard("medical").check(text).action == action
+
+
+@pytest.mark.parametrize(("text", "action"), [
+    ("Our clinic is at 12 High Street, Leeds LS1 4AB. Parking is behind the building.", "safe"),
+    ("Visit us at 200 Main St, Omaha, NE 68102.", "safe"), ("Poison line: 0344 892 0111.", "safe"),
+    ("Her home is next to our office: 12 High Street, Leeds LS1 4AB.", "flag"),
+    ("Ruth Hale lives at 12 High Street, Leeds LS1 4AB.", "flag")])
+def test_words_right_before_an_address_say_that_it_is_an_offices(text: str, action: str) -> None:
+    assert Guard("medical", point="balanced").check(text).action == action

@@ -11,6 +11,7 @@ from discreet.core.records import PERSONS, Answer, Public, Subject
 from discreet.guard.policy import Policy
 from discreet.guard.text.cases import named_by_caption
 from discreet.guard.text.direct.detect import DirectSpan
+from discreet.guard.text.direct.recognisers.internet import is_local
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.known_names import is_known, words_of
 from discreet.guard.text.provenance import Request
@@ -23,6 +24,8 @@ from discreet.guard.text.resources import given_names, patterns, words
 _T = TypeVar("_T")
 _NEAR = 40
 """Characters of a text within which what stands in apposition to a name begins or ends."""
+_BEFORE_OFFICE = 80
+"""Characters before an address or a number in which words may say that it is an office's."""
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
 _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
@@ -53,12 +56,18 @@ _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)
 
 def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[DirectSpan]:
     """Direct identifiers: of the recognisers' names those that have a title or that the reader takes for a name too,
-    and further names that the reader is sure of. Initials and placeholders name nobody. Other identifiers stay: they
-    have a form of their own."""
+    and further names that the reader is sure of. Initials, placeholders, what a program says that it is called and the
+    one given name by which an answer greets its reader name nobody, nor does an address within a network in a text that
+    tells of nobody. Other identifiers stay: they have a form of their own."""
+    programs = frozenset(m["name"] for m in programs_in(doc))
+    nobody = not any(s.subject in (*PERSONS, "speaker") for s in seen.spans)
+    greeted = patterns("requests")["greeted"].match(_plain(doc.text))
+    first = greeted.end() if greeted else 0
     names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans
-             if s.kind == "name" and not _names_nobody(doc.text[s.start : s.end])]
+             if s.kind == "name" and s.start >= first and not _names_nobody(doc.text[s.start : s.end], programs)]
     seen_names = Places(names)
-    kept = [span for span in spans if span.type not in _NAMES
+    kept = [span for span in spans if (span.type not in _NAMES and not (
+                nobody and span.type == "ip" and is_local(doc.prepared.original[span.start : span.end])))
             or any(seen_names.at(span.start, span.end))
             or (_TITLED.match(said := doc.prepared.original[span.start : span.end]) and not _names_nobody(said))]
     there = Places((span.start, span.end, span) for span in kept)
@@ -69,9 +78,15 @@ def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[Di
     return sorted([*kept, *more], key=lambda span: (span.start, span.end))
 
 
-def _names_nobody(name: str) -> bool:
-    """Whether a name is one of initials ("Mr P.") or stands for anybody ("John Doe")."""
-    return _INITIALS.fullmatch(name) is not None or " ".join(words_of(name)) in words("names")["placeholders"]
+def programs_in(doc: Doc) -> tuple[re.Match[str], ...]:
+    """Where programs say in a text what they are called ("I'm Ava, your virtual assistant")."""
+    return doc.once("programs", lambda: tuple(patterns("requests")["program"].finditer(_plain(doc.text))))
+
+
+def _names_nobody(name: str, programs: frozenset[str] = frozenset()) -> bool:
+    """Whether a name is one of initials ("Mr P."), stands for anybody ("John Doe") or is that of a program."""
+    said = " ".join(words_of(name))
+    return _INITIALS.fullmatch(name) is not None or said in words("names")["placeholders"] or said in programs
 
 
 def _is_common(name: str) -> bool:
@@ -149,6 +164,12 @@ class Status:
         name = self._doc.prepared.original[span.start : span.end]
         return self._tells_of_public or not _is_common(name) or is_known(name, (self._doc,))
 
+    def _is_office(self, span: DirectSpan) -> bool:
+        """Whether the words right before say that it is an office's ("our clinic is at", "reception:")."""
+        original = self._doc.prepared.original
+        before = _plain(original[max(0, span.start - _BEFORE_OFFICE) : span.start])
+        return patterns("requests")["office before"].search(before) is not None
+
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
         else nobody's where the answer as a whole speaks of others or of nobody, else private."""
@@ -156,6 +177,8 @@ class Status:
         around = list(self._stretches.at(span.start, span.end))
         private, may_be_office = any(one.private for one in around), kind is not None or span.type == "date_of_birth"
         if may_be_office and self._clears and around and not self.in_doubt(span):
+            return "nobody"
+        if kind in ("contact", "address") and self._is_office(span):
             return "nobody"
         if not private and kind is not None and (self._others or self._office or (self._nobody and kind != "name")):
             return "nobody"

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.core.errors import UsageError
 from discreet.core.records import PERSONS, Answer, Evidence, Public, Subject
-from discreet.guard.identifiers import Status, counts_directly, identifiers_in, whose
+from discreet.guard.identifiers import Status, counts_directly, identifiers_in, programs_in, whose
 from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons, says_a_record
 from discreet.guard.stretches import asked_apart, closer, most, opened, read_apart, told_alone, told_by
@@ -188,6 +188,8 @@ def read_answer(answer: Answer, policy: Policy) -> Reading:
         case = case and told_by(case, (seen_in(doc, doc.text[line.start : line.end]).case for line in lines))
     request = replace(request, theirs=_of_theirs(case, together))
     said, repeats = request.without_repeated(doc)
+    for one in programs_in(doc):  # "I'm Ava, your virtual assistant" tells of nobody.
+        said = said[: one.start()] + " " * (one.end() - one.start()) + said[one.end() :]
     quiet = not recognised and not told_of and most(whole, policy) < _QUIET
     # Words that tell nothing of anybody may stay.
     again = not quiet and any(said[s.start : s.end] != doc.text[s.start : s.end] for s in whole.spans)

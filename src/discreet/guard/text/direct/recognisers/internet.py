@@ -3,7 +3,7 @@
 An office's mailbox (info@cdc.gov, registry-jobs@uni.example) is nobody's address. A web address is reported where it
 is of a person: by a path of one user, a page at a social network, a given name in it, or a word that gives it to
 somebody ("her blog"). The links that an answer cites are none. Internet addresses are versions 4 and 6, private ones
-included; versions, outlines, networks, net masks and a machine's own address are none.
+included (`is_local`); versions, outlines, networks, net masks and a machine's own address are none.
 """
 
 from __future__ import annotations
@@ -115,6 +115,11 @@ def ip(facts: Facts) -> Iterator[Hit]:
         text = match.group()
         if text.count(":") >= 2 and any(c.isdigit() for c in text) and _is_address(text.partition("/")[0]):
             yield Hit("ip", *match.span(), CHECKED)
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is one within some network, which many networks have."""
+    return not ipaddress.ip_address(address.partition("/")[0]).is_global
 
 
 def _is_network(text: str) -> bool:

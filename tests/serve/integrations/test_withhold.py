@@ -102,3 +102,14 @@ def test_without_its_framework_a_plug_in_says_what_to_install(name: str, monkeyp
     monkeypatch.delitem(sys.modules, f"discreet.serve.integrations.{name}", raising=False)
     with pytest.raises(MissingExtraError, match=rf"discreet\[{name}\]"):
         import_module(f"discreet.serve.integrations.{name}")
+
+
+def test_what_an_application_retrieves_is_public_where_it_says_so() -> None:
+    page = "The complainant, a 21-year-old cannery worker from Bremen, stood surety for her father."
+    told = "She was a 21-year-old cannery worker from Bremen who stood surety for her father."
+    private = Withholder.of("law", "block", None, None)
+    public = Withholder.of("law", "block", None, None, Prompts(public_sources=True))
+    asked = "Who was the complainant?"
+    assert private.judge(told, asked, sources=[page]) == "privacy/contextual"
+    assert public.judge(told, asked, sources=[page]) == "ok"
+    assert public.judge(told, asked) == "privacy/contextual"

@@ -111,7 +111,7 @@ class CudaThatIsNone:
         real, outer = onnxruntime.InferenceSession, self
 
         class Session:
-            def __init__(self, path: str, options: Any, providers: list[Any]) -> None:
+            def __init__(self, path: str, options: Any, providers: list[Any], **_: Any) -> None:
                 outer.asked.append(providers)
                 self.cuda = starts and len(providers) > 1
                 self.own = real(path, options, providers=["CPUExecutionProvider"])

@@ -41,7 +41,8 @@ def open_session(path: Path, device: Device = "cpu") -> Any:
     options.log_severity_level = 3
     providers = [CPU] if device == "cpu" else [(CUDA, {"use_tf32": "0"}), CPU]
     # Its joint step of a sum and a normalisation is slower on a CPU than the two.
-    found = ort.InferenceSession(str(path), options, providers=providers, disabled_optimizers=["SkipLayerNormFusion"])
+    slower = ["SkipLayerNormFusion"] if device == "cpu" else None
+    found = ort.InferenceSession(str(path), options, providers=providers, disabled_optimizers=slower)
     if device == "cuda" and CUDA not in found.get_providers():
         raise UsageError("the device 'cuda' was asked for, but onnxruntime cannot start it: check the driver, CUDA and "
                          "cuDNN that this onnxruntime-gpu needs, or use --device cpu")

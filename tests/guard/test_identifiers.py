@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Guard
-from discreet.core.records import Subject
+from discreet.core.records import Answer, Subject
 from discreet.guard.identifiers import Places, Status
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.doc import Doc
@@ -98,3 +98,16 @@ def test_addresses_within_a_network_are_nobodys_where_nobody_is_told_of(text: st
     ("Ruth Hale lives at 12 High Street, Leeds LS1 4AB.", "flag")])
 def test_words_right_before_an_address_say_that_it_is_an_offices(text: str, action: str) -> None:
     assert Guard("medical", point="balanced").check(text).action == action
+
+
+@pytest.mark.parametrize(("question", "text", "action"), [
+    ("Who can help me with my bill?", "Hi, this is Sophie from the billing team. I can help with that.", "safe"),
+    ("Who do I ask for?", "Just ask for Maria at the front desk, she'll show you to room 4.", "safe"),
+    (None, "Ruth Hale from our office has HIV.", "flag"),
+    ("Who was admitted?", "Ruth Hale from the billing team.", "flag"),
+    ("Who tested positive?", "Ruth, from our support team.", "flag"),
+    ("Is Ruth Hale pregnant?", "Ruth Hale from our office is on leave until June.", "flag"),
+    ("Is Maria Lopez a patient here?", "Ask for Maria at the front desk.", "flag")])
+def test_a_name_of_a_team_is_of_staff_where_nothing_private_is_told(question: str | None, text: str,
+                                                                    action: str) -> None:
+    assert Guard("medical", point="balanced").check(Answer("1", text, user_words=question)).action == action

@@ -25,7 +25,9 @@ _T = TypeVar("_T")
 _NEAR = 40
 """Characters of a text within which what stands in apposition to a name begins or ends."""
 _BEFORE_OFFICE = 80
-"""Characters before an address or a number in which words may say that it is an office's."""
+"""Characters before an address or a number, or behind a name, in which words may say that it is an office's."""
+_OF_STAFF = -2.5
+"""Log-odds of telling something of somebody private, below which such words are believed of a name."""
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
 _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
@@ -170,6 +172,13 @@ class Status:
         before = _plain(original[max(0, span.start - _BEFORE_OFFICE) : span.start])
         return patterns("requests")["office before"].search(before) is not None
 
+    def _is_of_team(self, span: DirectSpan) -> bool:
+        """Whether the words right behind a name make somebody of a team of it ("Sophie from the billing team"), and the
+        classifier says that the answer speaks of staff."""
+        behind = _plain(self._doc.prepared.original[span.end : span.end + _BEFORE_OFFICE])
+        staff = all(case.status == "staff" and case.tells < _OF_STAFF for case in self._whole)
+        return bool(self._whole) and staff and patterns("requests")["of a team"].match(behind) is not None
+
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
         else nobody's where the answer as a whole speaks of others or of nobody, else private."""
@@ -180,6 +189,8 @@ class Status:
             return "nobody"
         if kind in ("contact", "address") and self._is_office(span):
             return "nobody"
+        if kind == "name" and not private and self._is_of_team(span):
+            return "staff"
         if not private and kind is not None and (self._others or self._office or (self._nobody and kind != "name")):
             return "nobody"
         if not private and self._apart and (kind == "name" or span.type == "date_of_birth"):

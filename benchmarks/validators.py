@@ -243,6 +243,11 @@ class WithoutSlots:
         return replace(self.grammar.generate(spec, domain, rng), slots=(), forbidden=())
 
 
+def read_as_model(check: Validator) -> Callable[[Record], tuple[str, ...]]:
+    """The validator, by which records of the grammar are read too."""
+    return lambda record: check(as_model(record))
+
+
 def drift(n: int) -> None:
     """Distances of the axes of an unsafe partition from the plan."""
     print("\n| domain | axis | dropped: total variation | largest deviation | largest relative | kept: total variation | "
@@ -255,7 +260,7 @@ def drift(n: int) -> None:
         plan = make_plan(domain, {"unsafe": n}, 9)
         with TemporaryDirectory() as folder:
             manifest = run_campaign(plan, Path(folder) / "run", generator=WithoutSlots(),
-                                    check=Validator(domain))
+                                    check=read_as_model(Validator(domain)))
         part = manifest["partitions"]["unsafe"]
         for axis in ("k", "qi", "framing", "placement", "mode"):
             first, kept = part["distance"]["first_drafts"][axis], part["distance"]["kept"][axis]

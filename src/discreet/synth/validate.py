@@ -16,14 +16,13 @@ from dataclasses import dataclass
 
 from discreet.core.errors import UsageError
 from discreet.guard.domains import IDENTIFYING, DomainLike, load_domain
-from discreet.guard.text.attributes import Attribute, attributes_of
+from discreet.guard.text.attributes import Attribute, attributes_of, terms_of
 from discreet.guard.text.consent import OwnWords, Spoken, repeated
 from discreet.guard.text.direct import find_direct
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.language import guess_language
 from discreet.guard.text.record import seen_in
 from discreet.guard.text.render import render
-from discreet.guard.text.terms import terms_of
 from discreet.synth.checks import ECHO, is_truncated, longest_echo, task_talk
 from discreet.synth.others import MAIN, Turn, turns
 from discreet.synth.records import PASSAGES, Record

@@ -6,9 +6,9 @@ import pytest
 
 from discreet.core.records import Subject
 from discreet.guard.domains import load_domain
+from discreet.guard.text.attributes import terms_of
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.reader import Span
-from discreet.guard.text.terms import terms_of
 
 MEDICAL = load_domain("medical")
 

@@ -25,10 +25,9 @@ from tools.make_population import table
 from benchmarks.page import machine
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.guard.population.columns import Column
+from discreet.guard.population.columns import Column, read_table
 from discreet.guard.population.fit import Clusters, fit_population, random_clusters, true_sizes
 from discreet.guard.population.population import Population
-from discreet.guard.population.table import read_table
 
 TOLD = ("age", "sex", "race", "hispanic_origin", "country_of_birth", "education", "marital_status", "household_role",
         "occupation", "industry")

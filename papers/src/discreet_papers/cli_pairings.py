@@ -33,7 +33,7 @@ def pairings(
     if save is not None:
         if default not in names:
             raise UsageError(f"--save keeps the guard of the configuration {default!r}; add it to --configurations")
-        check_target(save, lib.artifact.MANIFEST)
+        check_target(save, lib.detector.MANIFEST)
     policy = policy_of(domain, None, None)
     run = output.open_run()
     encoders = encoders or "reader"

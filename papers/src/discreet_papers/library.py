@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from discreet import report
     from discreet.core import runs
     from discreet.guard import fit, reading
-    from discreet.guard.density import artifact
+    from discreet.guard.density import detector
     from discreet.inputs import endpoints
     from discreet.inputs.encode import presets
     from discreet.synth import plan
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet_papers.ppe import reproduction as ppe
 
 HOMES = {
-    "artifact": "discreet.guard.density.artifact", "blia": "discreet_papers.blia.reproduction",
+    "detector": "discreet.guard.density.detector", "blia": "discreet_papers.blia.reproduction",
     "blia_corpora": "discreet_papers.blia.corpora", "endpoints": "discreet.inputs.endpoints",
     "fit": "discreet.guard.fit", "mia": "discreet_papers.mia.reproduction",
     "mia_corpora": "discreet_papers.mia.corpora", "mia_settings": "discreet_papers.mia.settings",

@@ -47,7 +47,7 @@ def _guard(given: str, audience: str | None) -> discreet.Guard:
     name, at, point = given.rpartition("@")
     name, chosen = (name, point) if at else (given, None)
     path = Path(name)
-    if (path / lib.artifact.MANIFEST).is_file():
+    if (path / lib.detector.MANIFEST).is_file():
         return discreet.Guard.load(path, audience=audience, point=chosen)
     if path.is_file():
         return discreet.Guard(discreet.Policy.load(path, audience), point=chosen)

@@ -60,7 +60,7 @@ def fit(
     Repeats, what layer 1 flags and what is not English are dropped; the rest is split into fit, calibration and
     evaluation sets. What a grammar wrote bootstraps and demonstrates: deploy on your own or LLM-written texts.
     """
-    check_target(out, lib.artifact.MANIFEST)
+    check_target(out, lib.detector.MANIFEST)
     policy = policy_of(domain, audience.audience, audience.policy)
     guard = discreet.fit_guard(
         policy.domain, safe, unsafe, borderline, encoders=encoders, density=density, features=features,
@@ -139,7 +139,7 @@ def calibrate(
     if guard is None or labelled is None:
         raise UsageError("there is nothing to calibrate on; expected --guard with --labelled, or --reviews")
     if out is not None:
-        check_target(out, lib.artifact.MANIFEST)
+        check_target(out, lib.detector.MANIFEST)
     costs = costing.costs()
     rows = lib.answers.read_labelled(labelled)
     policy = None if audience.policy is None else discreet.Policy.load(audience.policy, audience.audience)

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from discreet.audit.scores.adapters import build
     from discreet.core import runs
     from discreet.guard import benchmark, calibrate, diff, domains, evaluate, exposure, fit, reading, reviews, stress
-    from discreet.guard.density import artifact, corpus, points
+    from discreet.guard.density import corpus, detector, points
+    from discreet.guard.population import columns as population_columns
     from discreet.guard.population import fit as population_fit
     from discreet.guard.population import people
     from discreet.guard.population import private as population_private
-    from discreet.guard.population import table as population_table
     from discreet.guard.text import templates
     from discreet.guard.text.direct import detect
     from discreet.inputs import answers, columns, datasets, endpoints, python_object, rows, texts
@@ -48,27 +48,27 @@ if TYPE_CHECKING:
     from discreet.serve import settings as serve_settings
     from discreet.serve import shadow as serve_shadow
     from discreet.serve.queue import audit as queue_audit
-    from discreet.serve.queue import reviews as queue_reviews
     from discreet.serve.queue import tables as queue_tables
     from discreet.serve.queue import vault as queue_vault
     from discreet.stats import epsilon, evalues
     from discreet.stats.mechanisms.labels import base as label_mechanisms
-    from discreet.synth import asked, campaign, costs, leaks, ledger, plan, prompts, records, seeds, validate
+    from discreet.synth import asked, campaign, leaks, ledger, plan, prompts, records, seeds, validate
     from discreet.synth import endpoints as synth_endpoints
 
 HOMES = {
-    "answers": "discreet.inputs.answers", "artifact": "discreet.guard.density.artifact",
-    "asked": "discreet.synth.asked", "attack": "discreet.audit.membership.attack", "batch": "discreet.report.batch",
+    "answers": "discreet.inputs.answers", "asked": "discreet.synth.asked",
+    "attack": "discreet.audit.membership.attack", "batch": "discreet.report.batch",
     "benchmark": "discreet.guard.benchmark", "bounds": "discreet.audit.labels.bounds",
     "build": "discreet.audit.scores.adapters.build", "calibrate": "discreet.guard.calibrate",
     "campaign": "discreet.synth.campaign", "check": "discreet.audit.scores.check",
     "columns": "discreet.inputs.columns", "commands": "discreet.report.commands",
     "compare": "discreet.audit.membership.compare",
-    "corpus": "discreet.guard.density.corpus", "costs": "discreet.synth.costs",
+    "corpus": "discreet.guard.density.corpus",
     "datasets": "discreet.inputs.datasets", "defences": "discreet.audit.defences.frontier",
     "candidates": "discreet.audit.defences.candidates", "training_defences": "discreet.audit.defences.training",
     "training_plan": "discreet.audit.experiments.membership.plan",
-    "detect": "discreet.guard.text.direct.detect", "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
+    "detect": "discreet.guard.text.direct.detect", "detector": "discreet.guard.density.detector",
+    "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
     "embedding": "discreet.audit.membership.embedding", "endpoints": "discreet.inputs.endpoints",
     "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",
     "evalues": "discreet.stats.evalues", "exposure": "discreet.guard.exposure",
@@ -83,10 +83,11 @@ HOMES = {
     "recipe": "discreet.audit.membership.recipe",
     "people": "discreet.guard.population.people", "plan": "discreet.synth.plan",
     "points": "discreet.guard.density.points", "population_fit": "discreet.guard.population.fit",
-    "population_private": "discreet.guard.population.private", "population_table": "discreet.guard.population.table",
+    "population_private": "discreet.guard.population.private",
+    "population_columns": "discreet.guard.population.columns",
     "presets": "discreet.inputs.encode.presets", "prompts": "discreet.synth.prompts",
     "published_table": "discreet.audit.labels.published_table", "queue_audit": "discreet.serve.queue.audit",
-    "queue_reviews": "discreet.serve.queue.reviews", "queue_tables": "discreet.serve.queue.tables",
+    "queue_tables": "discreet.serve.queue.tables",
     "queue_vault": "discreet.serve.queue.vault", "random": "numpy.random", "reading": "discreet.guard.reading",
     "python_object": "discreet.inputs.python_object", "records": "discreet.synth.records",
     "render": "discreet.report.render", "report": "discreet.report",

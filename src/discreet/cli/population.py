@@ -51,9 +51,9 @@ def fit(
     if out.is_dir() or not out.parent.is_dir():
         found = "it is a folder" if out.is_dir() else "its folder is not there"
         raise UsageError(f"cannot write {out}: {found}; expected the name of a file in a folder that is there")
-    read = lib.population_table.read_table(
+    read = lib.population_columns.read_table(
         table, weight=weight, only=names_of("--columns", columns) if columns else (),
-        schema=lib.population_table.read_schema(schema) if schema else None)
+        schema=lib.population_columns.read_schema(schema) if schema else None)
     source = source or table.name
     rows: int | None = len(read.codes)
     if epsilon is None:

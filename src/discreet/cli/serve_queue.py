@@ -70,7 +70,7 @@ def reviews(
     database, _ = _queue(config)
     count = 0
     with atomic_writer(written) as table:
-        for row in lib.queue_reviews.exported(database, guard=guard):
+        for row in lib.queue_audit.decided(database, guard=guard):
             table.write(dump_json(row) + "\n")
             count += 1
     print(f"{counted(count, 'decision')} written to {written}")

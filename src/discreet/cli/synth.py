@@ -95,7 +95,7 @@ def plan(
     made = campaign.plan(seeds)
     record = made.to_json()
     if campaign.endpoints is not None:
-        record["costs"] = lib.costs.costs(made, lib.synth_endpoints.Endpoints.load(campaign.endpoints),
+        record["costs"] = lib.synth_endpoints.costs(made, lib.synth_endpoints.Endpoints.load(campaign.endpoints),
                                           lib.prompts.Prompter(made.domain), _seeds(made, seeds))
     if out is not None:
         write_atomic(out, dump_json(record, indent=2) + "\n")

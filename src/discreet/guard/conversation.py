@@ -36,7 +36,7 @@ from discreet.guard.sentences import (
 )
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute, facts_words
-from discreet.guard.text.facts import fact_words
+from discreet.guard.text.record import fact_words
 from discreet.guard.text.referents import Referent
 from discreet.guard.withheld import Withheld
 

@@ -125,7 +125,7 @@ class Guard:
         with `audience` that of its domain. `discriminator` says which δ decides. InputError where the folder is
         missing, truncated, changed or of another version, UsageError for an unknown point, audience or discriminator.
         """
-        from discreet.guard.density.artifact import load_detector  # A guard without layer 2 needs none of it.
+        from discreet.guard.density.detector import load_detector  # A guard without layer 2 needs none of it.
 
         detector, fitted_under, card = load_detector(Path(folder))
         if isinstance(policy, Path):
@@ -136,7 +136,7 @@ class Guard:
 
     def save(self, folder: Path | str) -> None:
         """Write a fitted guard with its policy, whole or not at all. UsageError where it cannot, or was not fitted."""
-        from discreet.guard.density.artifact import save_detector
+        from discreet.guard.density.detector import save_detector
 
         save_detector(Path(folder), self.detector, self.policy, self.card)
 

@@ -9,11 +9,10 @@ from typing import Generic, TypeVar
 
 from discreet.core.records import PERSONS, Answer, Public, Subject
 from discreet.guard.policy import Policy
-from discreet.guard.text.cases import named_by_caption
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.direct.recognisers.internet import is_local
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.known_names import is_known, words_of
+from discreet.guard.text.known_names import is_known, named_by_caption, words_of
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.reader import Seen
 from discreet.guard.text.record import pieces, seen_in

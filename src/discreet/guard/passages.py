@@ -16,10 +16,9 @@ from discreet.core.records import Public, Subject
 from discreet.guard.identifiers import counts_directly
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Reading, as_somebody_else
-from discreet.guard.text.facts import fact_words
 from discreet.guard.text.known_names import words_of
 from discreet.guard.text.provenance import Request
-from discreet.guard.text.record import Fact, Words, pieces
+from discreet.guard.text.record import Fact, Words, fact_words, pieces
 from discreet.guard.text.reply import NOTHING
 
 _PUBLIC: Subject = "public"

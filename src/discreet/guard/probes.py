@@ -22,9 +22,8 @@ from discreet.guard.text.classifier import is_whole, together_with
 from discreet.guard.text.consent import Spoken
 from discreet.guard.text.direct.detect import DirectSpan, direct_of
 from discreet.guard.text.doc import Doc, Docs
-from discreet.guard.text.facts import fact_words
 from discreet.guard.text.provenance import Request
-from discreet.guard.text.record import Fact, Read, pieces, seen_in, shared
+from discreet.guard.text.record import Fact, Read, fact_words, pieces, seen_in, shared
 from discreet.guard.text.reply import Case
 from discreet.guard.text.resources import as_compared, patterns
 

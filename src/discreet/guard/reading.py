@@ -23,17 +23,15 @@ from discreet.guard.policy import Policy
 from discreet.guard.private import as_private, private_persons, says_a_record
 from discreet.guard.stretches import asked_apart, closer, most, opened, read_apart, told_alone, told_by
 from discreet.guard.text import lexicon as lex
-from discreet.guard.text.attributes import Attribute, attributes_of
+from discreet.guard.text.attributes import Attribute, attributes_of, terms_of
 from discreet.guard.text.direct.detect import DirectSpan, direct_of
 from discreet.guard.text.doc import Doc, Docs
-from discreet.guard.text.facts import fact_words
 from discreet.guard.text.language import Language, guess_language
 from discreet.guard.text.provenance import Request, request_of
 from discreet.guard.text.reader import TOLD, Seen
-from discreet.guard.text.record import SURELY, Fact, Read, facts_of, pieces, seen_in, shared
+from discreet.guard.text.record import SURELY, Fact, Read, fact_words, facts_of, pieces, seen_in, shared
 from discreet.guard.text.render import shown
 from discreet.guard.text.reply import OTHERS, Case
-from discreet.guard.text.terms import terms_of
 
 if TYPE_CHECKING:
     from discreet.guard.probes import Probe

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from discreet.core.errors import UsageError
 from discreet.core.records import Answer
 from discreet.guard.decide import restated
-from discreet.guard.text.facts import common, fact_words
+from discreet.guard.text.record import common, fact_words
 
 if TYPE_CHECKING:
     from discreet.guard.decide import Judgement

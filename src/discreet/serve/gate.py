@@ -20,8 +20,7 @@ from discreet.serve.conversations import Conversations, Memories, Remembered
 from discreet.serve.fair import length_of, units_of
 from discreet.serve.keys import Caller
 from discreet.serve.limits import Rate, RefusedError
-from discreet.serve.outcome import Act, Outcome, worst_of
-from discreet.serve.redacting import CODES, Redacted, redacted
+from discreet.serve.outcome import CODES, Act, Outcome, Redacted, redacted, worst_of
 from discreet.serve.settings import Settings
 from discreet.serve.shadow import EVENT, facts_of, labels_of
 from discreet.serve.telemetry import Telemetry

@@ -5,7 +5,8 @@
     DIR/.kept/                      answers that passed, a file a shard, until the campaign is finished
     DIR/safe.jsonl, …, manifest.json as of `campaign.run_campaign`, when it is finished
 
-Shards run side by side (`asked_shard`); records that are nearly the same in two of them are asked for again at the end.
+Safe records are passages of the seed corpora. Shards run side by side (`asked_shard`); records that are nearly the same
+in two of them are asked for again at the end.
 Whatever is killed when, the same call goes on and ends with the same records.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import zlib
 from collections import Counter
@@ -22,20 +24,76 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from discreet.core.errors import DiscreetError, UsageError
 from discreet.core.files import KeyedHash, dump_json, why, write_atomic
 from discreet.core.folders import sha256
 from discreet.inputs.duplicates import NearDuplicates
 from discreet.synth.asked_shard import AskedCheck, AskedShard, Campaign, StoppedError
-from discreet.synth.campaign import Shard, jobs, manifest_of, seed_and_prefix, write_partitions
+from discreet.synth.campaign import SHARD, Shard, jobs, manifest_of, seed_and_prefix, write_partitions
 from discreet.synth.endpoints import Endpoints
 from discreet.synth.ledger import LEDGER, Ledger
-from discreet.synth.passages import read_safe, record_of
 from discreet.synth.plan import Batch, Plan, marginals
 from discreet.synth.prompts import Prompter
-from discreet.synth.records import PASSAGES, Spec
+from discreet.synth.records import PASSAGES, Draft, Record, Spec
 from discreet.synth.seeds import LEAST, SeedPassage
-from discreet.synth.validate import Validator
+from discreet.synth.validate import Check, Validator
+
+_WORD = re.compile(r"\S+")
+_END = re.compile(r"[.!?…][\"'”’)\]]*(?=\s|$)")
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` words: whole sentences where these are half of it, else so many words."""
+    words = [found.end() for found in _WORD.finditer(text)]
+    if len(words) <= most:
+        return text
+    ends = [found.end() for found in _END.finditer(text[:words[most - 1]])]
+    return text[:ends[-1]] if ends and ends[-1] >= words[most // 2] else text[:words[most - 1]]
+
+
+def record_of(domain: str, seed: SeedPassage, most: int) -> Record:
+    """The safe record that a passage is; its profile is the corpus."""
+    spec = Spec("safe", domain, seed.source, register=seed.register)
+    return Record(f"{domain}-safe-{seed.id}", spec, Draft(seed.question or "", shortened(seed.text, most)), PASSAGES)
+
+
+def read_safe(domain: str, n: int, seeds: Sequence[SeedPassage], seed: int, check: Check, most: int, kept: Path
+              ) -> Shard:
+    """The first `n` passages, in a seeded random order, that pass and are no near-copy of an earlier one.
+
+    What was found of every 250 passages is kept in the folder `kept`, by id and reason without their text, so that a
+    campaign that is killed goes on.
+    """
+    order = [seeds[int(i)] for i in np.random.default_rng((seed, SHARD)).permutation(len(seeds))]
+    near, records, rejected, tried = NearDuplicates(), list[Record](), Counter[str](), 0
+    for start in range(0, len(order), SHARD):
+        some = {one.id: record_of(domain, one, most) for one in order[start: start + SHARD]}
+        for name, reasons in _judged(some, check, kept / f"safe-{start:06d}.json").items():
+            if len(records) == n:
+                break
+            tried += 1
+            if reasons or not near.add(name, some[name].draft.answer):
+                rejected.update(reasons or ["near_duplicate"])
+            else:
+                records.append(some[name])
+        if len(records) == n:
+            break
+    return Shard(tuple(records), tried, len(records), n - len(records), 0, rejected, {})
+
+
+def _judged(records: dict[str, Record], check: Check, path: Path) -> dict[str, list[str]]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if list(found) == list(records):
+            return found
+    except (OSError, ValueError):
+        pass
+    said = {name: list(check(record)) for name, record in records.items()}
+    write_atomic(path, dump_json(said))
+    return said
+
 
 GENERATOR = "endpoints"
 """The generator of plans that models write."""

@@ -11,23 +11,170 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 from discreet.core.errors import UsageError
 from discreet.guard.domains import IDENTIFYING, DomainLike, load_domain
-from discreet.guard.text.attributes import Attribute, attributes_of
+from discreet.guard.text import lexicon as lex
+from discreet.guard.text.attributes import Attribute, attributes_of, terms_of
 from discreet.guard.text.consent import OwnWords, Spoken, repeated
 from discreet.guard.text.direct import find_direct
 from discreet.guard.text.doc import Doc
 from discreet.guard.text.language import guess_language
 from discreet.guard.text.record import seen_in
 from discreet.guard.text.render import render
-from discreet.guard.text.terms import terms_of
-from discreet.synth.checks import ECHO, is_truncated, longest_echo, task_talk
-from discreet.synth.others import MAIN, Turn, turns
-from discreet.synth.records import PASSAGES, Record
+from discreet.synth.records import PASSAGES, Record, read_data
 from discreet.synth.seeds import SeedPassage
+
+MAIN = "main"
+"""The one that a text is about."""
+# Not "so" for a significant other, "mil" and the like.
+_KIN = "|".join(sorted((re.escape(w) for w in lex.KIN if len(w) > 3 or w in ("mom", "mum", "dad", "son", "kid")),
+                       key=len, reverse=True))
+_PEOPLE = ("person|man|woman|patient|client|customer|claimant|applicant|caller|resident|student|pupil|case|individual|"
+           "borrower|member|visitor|participant|party|one|guy|lady|gentleman|boy|girl|child|adult")
+_COMPANION = ("neighbou?r|colleague|co-?worker|friend|room-?mate|flat-?mate|house-?mate|stranger|carer|caregiver|"
+              "companion|boss|relative|visitor|guardian|landlord|landlady|lodger|bystander|witness|partner|cousin|"
+              "in-law|acquaintance|classmate|godparent|interpreter|escort|driver")
+_OTHER = r"another|(?:a|some|any|one|the)\s+(?:other|different|second|third|fourth|next)"
+_NEAR = (r"in\s+the\s+(?:next|other|opposite|adjoining)|next\s+door|across\s+the|opposite|"
+         r"who\s+(?:came|comes|went|goes)\s+along")
+_CLAUSE = re.compile(
+    r"[.!?][\"”’)]*\s+|\n+(?:[-*•]\s*)?|[;:]\s+|\s[—–-]+\s|—|"
+    r",\s+(?:and|but|while|whereas|though|although|yet)\s+|\s+(?:while|whereas)\s+", re.I)
+_SENTENCE = re.compile(r"[.!?\n]")
+_LEAD = r"(?:as\s+for\s+|meanwhile,?\s+|by\s+contrast,?\s+|in\s+contrast,?\s+|also,?\s+|and\s+|but\s+|yet\s+)?"
+_VERB = (r"(?:,|['’]s\b|(?:is|was|has|had|does|did|can|could|will|would|may|might|who|whose|lives|lived|resides|"
+         r"resided|works|worked|teaches|taught|earns|belongs|makes|runs|keeps|holds|serves|drives|comes|came|goes|went|"
+         r"turns|turned)\b)")
+_CUES = (
+    # Somebody of the same kind, who is not the same.
+    ("other", re.compile(rf"{_LEAD}(?:(?:{_OTHER})\s+(?:[\w-]+\s+)?(?:{_PEOPLE}|{_COMPANION})\b|(?:somebody|someone)\s+"
+                         rf"else\b|(?:the\s+(?:other|second|third|latter|younger|older|elder)|another)\s*(?={_VERB})|"
+                         rf"(?:the|a|one)\s+(?:[\w-]+\s+)?(?:{_PEOPLE})\s+(?:{_NEAR})\b)", re.I)),
+    # Somebody who belongs to the one, as a subject. "A mother of two" is the one herself.
+    ("kin", re.compile(rf"{_LEAD}(?:(?:the|her|his|their|my|our)\s+|[\w-]+\s+[\w-]+['’]s\s+)(?:[\w-]+\s+)?"
+                       rf"(?P<head>{_KIN}|{_COMPANION})\b(?!\s+(?:of|to)\s+(?!the\b|this\b|that\b|our\b|my\b))", re.I)),
+    ("kin", re.compile(rf"{_LEAD}an?\s+(?:[\w-]+\s+)?(?P<head>{_KIN}|{_COMPANION})\s+of\s+(?:the|this|that|our|hers|"
+                       r"his|theirs)\b", re.I)),
+    ("kin", re.compile(rf"{_LEAD}an?\s+(?:[\w-]+\s+)?(?P<head>{_COMPANION})\b", re.I)),
+)
+_LABEL = re.compile(rf"(?i:{_LEAD}(?:(?:the|this|our)\s+)?(?:{_PEOPLE}))\s+(?P<label>[A-H]|[1-9]|one|two|three)\b(?!-)")
+_RELATIVE = re.compile(rf"\b(?:{_KIN}|{_COMPANION}),?\s+who(?:se)?\b.*?(?=,|\s+and\b|$)", re.I | re.S)
+_PRONOUN = re.compile(rf"{_LEAD}(?:s?he|they|his|her|their)\b", re.I)
+_SUBJECT = re.compile(rf"{_LEAD}(?:the|this|that|these|those|an?|our|your|my|its?|you|we|i|there|here|both|all|each)\b",
+                      re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where [start, end) may be told of the persons `about`: `MAIN`, or somebody else's key."""
+
+    start: int
+    end: int
+    about: frozenset[str]
+    relatives: bool = False
+
+    def of(self, kind: str) -> frozenset[str]:
+        """Whom a class may be told of. That there is a relative is a fact of whose relative they are."""
+        return self.about | {MAIN} if self.relatives and kind == "family" else self.about
+
+
+def turns(text: str) -> tuple[Turn, ...]:
+    """The clauses of a text that may be, or are, about somebody else; whatever lies in none is about `MAIN`.
+
+    A pronoun after a relative may mean either of the two; after "another patient" it means the other one.
+    """
+    labels = {m["label"].lower() for start, end, _ in _clauses(text) if (m := _LABEL.match(text, start, end))}
+    found: list[Turn] = []
+    key, relatives = "", False
+    for start, end, opens in _clauses(text):
+        named = _LABEL.match(text, start, end) if len(labels) > 1 else None
+        cue = next(((kind, m) for kind, one in _CUES if (m := one.match(text, start, end))), None)
+        if named is not None:
+            key, relatives = f"label {named['label'].lower()}", False
+        elif cue is not None:
+            kind, match = cue
+            relatives = kind == "kin"
+            key = f"kin {match['head'].lower()}" if relatives else f"other {start}"
+        elif key and _PRONOUN.match(text, start, end):
+            found.append(Turn(start, end, frozenset({key, MAIN} if relatives else {key}), relatives))
+            continue
+        elif opens or _SUBJECT.match(text, start, end):
+            key = ""
+        if key:
+            found.append(Turn(start, end, frozenset({key}), relatives))
+        elif (relative := _RELATIVE.search(text, start, end)) is not None:
+            found.append(Turn(relative.start(), relative.end(), frozenset({f"relative {start}"}), True))
+    return tuple(found)
+
+
+def _clauses(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Start and end of each clause, and whether it opens a sentence."""
+    cuts = [(0, 0), *(m.span() for m in _CLAUSE.finditer(text)), (len(text), len(text))]
+    for (left, start), (end, _) in pairwise(cuts):
+        if end > start:
+            yield start, end, start == 0 or bool(_SENTENCE.search(text, left, start))
+
+
+ECHO = 12
+"""Words in a row that an answer shares with its seed passage, from which it is an echo of it."""
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_CLOSERS = "\"'”’)]}*_`»"
+_STOPS = ".!?…"
+_ITEM = re.compile(r"\s*(?:[-*•–]|\(?\w{1,3}[.)])\s+\S")
+
+
+def task_talk(answer: str) -> str | None:
+    """"task" where an answer speaks of its task ("Here is the rewritten answer"), refuses it or says what a model says
+    of itself; "placeholder" where it left one open ("[City]"); else None."""
+    patterns = _task_patterns()
+    opening = answer.lstrip(" \n\t#*_>\"“'")
+    if any(p.match(opening) for p in patterns["start"]) or any(p.search(answer) for p in patterns["anywhere"]):
+        return "task"
+    return "placeholder" if any(p.search(answer) for p in patterns["placeholder"]) else None
+
+
+@cache
+def _task_patterns() -> Mapping[str, Sequence[re.Pattern[str]]]:
+    said: dict[str, list[str]] = read_data("prompts")["task_talk"]
+    return {where: [re.compile(one, re.I) for one in listed] for where, listed in said.items()}
+
+
+def is_truncated(answer: str) -> bool:
+    """Whether the last sentence has no end. The items of a list need none where no item before has one."""
+    lines = [line.rstrip() for line in answer.splitlines() if line.strip()]
+    if not lines:
+        return True
+    if _ends(lines[-1]):
+        return False
+    items = [line for line in lines[:-1] if _ITEM.match(line)]
+    return not (_ITEM.match(lines[-1]) and items and not any(map(_ends, items)))
+
+
+def _ends(line: str) -> bool:
+    return line.rstrip(_CLOSERS + " ")[-1:] in (*_STOPS,)
+
+
+def longest_echo(answer: str, passage: str) -> int:
+    """Most words in a row that an answer shares with a passage; case, punctuation and line ends do not matter.
+
+    The longest common run of two sequences of words; in time linear in their length, but for words that are frequent.
+    """
+    said, known = (_WORD.findall(text.casefold()) for text in (answer, passage))
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(known):
+        places.setdefault(word, []).append(place)
+    longest, before = 0, dict[int, int]()
+    for word in said:
+        # Length of the common run that ends at this word and at each place of it in the passage.
+        before = {place: before.get(place - 1, 0) + 1 for place in places.get(word, ())}
+        longest = max(longest, *before.values()) if before else longest
+    return longest
+
 
 Check = Callable[[Record], Sequence[str]]
 """Why a record fails, or nothing; `Validator` is one."""

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from discreet import Guard
-from discreet.guard.population.ages import ages_of
 from discreet.guard.population.attributes import describe
 from discreet.guard.population.found import Description
-from discreet.guard.population.words import Value, groups, occupations
+from discreet.guard.population.words import Value, ages_of, groups, occupations
 from discreet.guard.reading import Finding
 
 GUARD = Guard("medical")

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from discreet.guard.domains import load_domain
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.facts import fact_words, is_alike
-from discreet.guard.text.record import Fact, Read, shared
+from discreet.guard.text.record import Fact, Read, fact_words, is_alike, shared
 from discreet.guard.text.render import render
 
 MEDICAL = load_domain("medical")

@@ -9,7 +9,7 @@ import pytest
 from tests.serve.conftest import BREAKS, LITIGATOR, SAFE, UNDECIDED, Service, Start
 
 from discreet.serve.console.statistics import reviewing
-from discreet.serve.queue.reviews import exported
+from discreet.serve.queue.audit import decided
 
 
 def queued(start: Start, tmp_path: Path, **given: Any) -> Service:
@@ -32,7 +32,7 @@ def test_a_flag_goes_to_review_and_back(start: Start, tmp_path: Path, mode: str,
     answer = service.ask(f"/v1/tickets/{row.id}?wait=5").json()
     assert (answer["status"], answer["payload"]) == ("released", {"texts": [SAFE, LITIGATOR]})
     assert reviewing(queue.database, 0).appealed.value == 1
-    assert list(exported(queue.database)) == []  # Callers chose it: no sample to set thresholds by.
+    assert list(decided(queue.database)) == []  # Callers chose it: no sample to set thresholds by.
     assert [one["action"] for one in queue.audited(0, 10, None)][:1] == ["appeal"]
     assert 'discreet_appeals_total{code="privacy/contextual",guard="medical"} 1.0' in service.ask(
         "/metrics", role="operator").text

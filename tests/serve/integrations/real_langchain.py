@@ -1,4 +1,4 @@
-"""Against the real LangChain, in an environment of its own: tests/serve/integrations/test_langchain.py runs it."""
+"""Against the real LangChain, in an environment of its own: tests/serve/integrations/test_frameworks.py runs it."""
 
 from __future__ import annotations
 

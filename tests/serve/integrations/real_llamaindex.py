@@ -1,4 +1,4 @@
-"""Against the real LlamaIndex, in an environment of its own: tests/serve/integrations/test_llamaindex.py runs it."""
+"""Against the real LlamaIndex, in an environment of its own: tests/serve/integrations/test_frameworks.py runs it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tests.serve.queue.test_tickets import test_settings_that_cannot_be_are_refu
 
 from discreet.core.errors import UnavailableError
 from discreet.serve.queue.audit import verify
-from discreet.serve.queue.migrate import HEAD, upgrade
+from discreet.serve.queue.store import HEAD, upgrade
 from discreet.serve.queue.tables import LOCK, Database, metadata
 from discreet.serve.queue.tickets import Queue
 

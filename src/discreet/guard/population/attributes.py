@@ -15,9 +15,8 @@ from typing import NamedTuple
 from discreet.core.records import Subject
 from discreet.guard.domains import IDENTIFYING
 from discreet.guard.population import words
-from discreet.guard.population.ages import OLDEST, ages_of
 from discreet.guard.population.found import Description, Found, Said
-from discreet.guard.population.words import Value
+from discreet.guard.population.words import OLDEST, Value, ages_of
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.doc import TOKEN
 

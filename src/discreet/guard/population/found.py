@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from discreet.core.records import Subject
 from discreet.guard.population.words import Value
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.facts import fact_words
+from discreet.guard.text.record import fact_words
 
 
 class Found(Protocol):

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.core.records import People, rounded
-from discreet.guard.population.ages import OLDEST
 from discreet.guard.population.attributes import describe
 from discreet.guard.population.count import Count
 from discreet.guard.population.found import Description, Found, Said, uncounted_words
 from discreet.guard.population.population import Population
-from discreet.guard.population.words import Value
+from discreet.guard.population.words import OLDEST, Value
 from discreet.guard.text.doc import Doc
 
 UNKNOWN = "no value of this population, or a place of unknown size"

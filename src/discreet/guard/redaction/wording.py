@@ -15,8 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from discreet.guard.population.ages import ages_of
-from discreet.guard.population.words import job
+from discreet.guard.population.words import ages_of, job
 from discreet.guard.text import lexicon as lex
 
 

@@ -15,7 +15,7 @@ from discreet.core.unicode import squeezed
 from discreet.guard.text import lexicon as lex
 from discreet.guard.text.attributes import Attribute
 from discreet.guard.text.doc import Doc, Docs
-from discreet.guard.text.facts import STEM, fact_words, is_alike, token_words
+from discreet.guard.text.record import STEM, fact_words, is_alike, token_words
 from discreet.guard.text.referents import Referent, find_referents
 from discreet.guard.text.resources import patterns
 

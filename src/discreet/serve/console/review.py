@@ -12,8 +12,7 @@ from starlette.datastructures import FormData
 
 from discreet.core.errors import ConflictError, UsageError
 from discreet.guard.decide import Judgement
-from discreet.serve.console.evidence import Legend, Piece
-from discreet.serve.console.pages import heading, label
+from discreet.serve.console.pages import Legend, Piece, heading, label
 from discreet.serve.console.statistics import audit_rows
 from discreet.serve.keys import Caller
 from discreet.serve.queue.records import Allowed, TicketRow, TicketView

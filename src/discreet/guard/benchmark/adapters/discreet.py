@@ -9,7 +9,7 @@ from pathlib import Path
 from discreet.core.errors import UsageError
 from discreet.guard.benchmark.guards import FAILED, PredictedSpan, Prediction, tested_guards
 from discreet.guard.benchmark.passages import CLASSES
-from discreet.guard.density.artifact import MANIFEST
+from discreet.guard.density.detector import MANIFEST
 from discreet.guard.guard import Guard
 from discreet.guard.identifiers import counts_directly
 from discreet.guard.policy import Policy

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 
 from discreet.core.unicode import Budget, Decoded, Prepared, Rewrite, decode, normalise, prepare, rewrite, spelt_out
-from discreet.guard.text.render.inline import inline
-from discreet.guard.text.render.lines import lines
+from discreet.guard.text.render.inline import inline, lines
 from discreet.guard.text.render.markup import entities, latex_tables, tags
 from discreet.guard.text.render.structured import structured
 from discreet.guard.text.render.tables import tables

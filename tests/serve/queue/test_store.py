@@ -15,7 +15,7 @@ from tests.serve.queue.conftest import put
 
 from discreet.core.errors import InputError, UnavailableError
 from discreet.serve.queue import tables
-from discreet.serve.queue.migrate import FOLDER, HEAD, upgrade
+from discreet.serve.queue.store import FOLDER, HEAD, upgrade
 from discreet.serve.queue.tables import Database, metadata
 from discreet.serve.queue.tickets import Queue
 

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from discreet.core.errors import InputError, UsageError
 from discreet.core.folders import sha256
 from discreet.core.records import Answer
-from discreet.guard.density.artifact import ARRAYS, MANIFEST, load_detector, save_detector
+from discreet.guard.density.detector import ARRAYS, MANIFEST, load_detector, save_detector
 from discreet.guard.density.discriminators import DENSITY, DISCRIMINATORS
 from discreet.guard.guard import Guard
 

@@ -10,8 +10,8 @@ import pytest
 
 from discreet.cli.main import run
 from discreet.core.errors import InputError, UsageError
+from discreet.guard.population.columns import read_schema, read_table
 from discreet.guard.population.population import Population
-from discreet.guard.population.table import read_schema, read_table
 
 
 @pytest.fixture

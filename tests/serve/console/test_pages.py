@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.serve.console.evidence import HUES, Legend, labelled, visible
+from discreet.serve.console.pages import HUES, Legend, labelled, visible
 
 
 def finding(kind: str, start: int, end: int, person: str = "person 1", *, counts: bool = True) -> dict[str, Any]:

@@ -10,21 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet_papers.paraphrase.base import holds, marks_of, words_of
 from discreet_papers.paraphrase.rewording import (
     Edit,
     edited,
     edits_of,
+    holds,
     is_loud,
     is_name,
     keeps,
     lowered,
+    marks_of,
     names,
     precious,
     raised,
     reordered,
     turns_of,
     word_lists,
+    words_of,
 )
 from discreet_papers.paraphrase.rules import Rules
 from discreet_papers.paraphrase.writing import change

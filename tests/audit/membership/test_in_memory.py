@@ -16,12 +16,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.heavy import need
 
 import discreet
 from discreet.audit.membership import in_memory
-from discreet.audit.membership.memory_sets import MemorySets, blind_features
+from discreet.audit.membership.memory_sets import MemorySets, blind_features, can_clone, fitted_clone
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 from discreet.inputs.in_memory import read_records
 
@@ -309,3 +309,35 @@ def test_a_booster_needs_no_wrapping() -> None:
         discreet.audit_model(Booster().predict, IN, OUT, **QUICK)
     with pytest.raises(InputError, match=r"cannot be called; expected .*, such as its method predict"):
         discreet.audit_model(Booster(), *numbers, **QUICK)
+
+
+INPUTS = np.random.default_rng(0).normal(size=(60, 3))
+CLASSES = np.where(INPUTS[:, 0] > 0, "high", "low")
+
+
+def test_a_clone_is_trained_on_what_it_is_given_and_leaves_the_original_alone() -> None:
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.5)).fit(INPUTS, CLASSES)
+    before = model.predict_proba(INPUTS)
+    clone = fitted_clone(model, INPUTS[:30], CLASSES[:30], 7, "a reference")
+    np.testing.assert_allclose(clone.predict_proba(INPUTS), make_pipeline(
+        StandardScaler(), LogisticRegression(C=0.5)).fit(INPUTS[:30], CLASSES[:30]).predict_proba(INPUTS))
+    np.testing.assert_array_equal(model.predict_proba(INPUTS), before)
+
+
+def test_every_random_state_is_the_seed() -> None:
+    model = make_pipeline(StandardScaler(), RandomForestClassifier(3, random_state=0)).fit(INPUTS, CLASSES)
+    clone = fitted_clone(model, INPUTS, CLASSES, 5, "a reference")
+    np.testing.assert_array_equal(clone.predict_proba(INPUTS), make_pipeline(
+        StandardScaler(), RandomForestClassifier(3, random_state=5)).fit(INPUTS, CLASSES).predict_proba(INPUTS))
+    assert model.get_params()["randomforestclassifier__random_state"] == 0
+
+
+def test_a_fit_that_fails_names_the_clone_and_quotes_nothing() -> None:
+    with pytest.raises(InputError, match=r"^the control model: ValueError when a clone of Logistic") as no:
+        fitted_clone(LogisticRegression(), np.array([["secret"]] * 4), CLASSES[:4], 0, "the control model")
+    assert "secret" not in str(no.value)
+
+
+def test_what_can_be_cloned() -> None:
+    assert can_clone(LogisticRegression())
+    assert not can_clone(lambda inputs: inputs)

@@ -169,6 +169,8 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "added": (lambda c: c.update(note="all is well"), "1 fields are not of a certificate"),
     "kind": (lambda c: c.update(kind="other"), ALTERED),
 }
+
+
 @pytest.fixture
 def certificate() -> dict[str, Any]:
     earlier = {"when": "2026-01-01T00:00:00+00:00", "scores": "a" * 64, "log10_e_value": 0.5}

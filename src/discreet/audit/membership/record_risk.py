@@ -2,7 +2,7 @@
 
 A member's scores are compared with those of the non-members of its own part, its class and stated groups: where a
 random draw decided membership, a record that the model does not remember is exchangeable with them. The honest attacks
-are joined into one score (`discreet.stats.conformal.joint_scores`), its conformal p values are adjusted by Benjamini
+are joined into one score (`discreet.stats.attackers.joint_scores`), its conformal p values are adjusted by Benjamini
 and Hochberg over all members, and members with q <= `ERROR` are named. On a model that remembers nobody, the list is
 then empty in 95% of audits at least.
 """
@@ -27,11 +27,11 @@ from discreet.core.files import atomic_writer
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.duplicates import nearest_duplicates
-from discreet.stats.attackers import distinct_attacks
-from discreet.stats.conformal import (
+from discreet.stats.attackers import (
     benjamini_hochberg,
     conformal_p,
     controls_needed,
+    distinct_attacks,
     joint_scores,
     shortest_list,
 )

@@ -62,27 +62,6 @@ def test_classes_are_called_by_their_names_everywhere(audit: discreet.Membership
     assert str(audit).startswith("Fail: this model gives away who was in its training set")
 
 
-def test_the_loss_is_that_of_the_estimator() -> None:
-    """Against scikit-learn's own AUC of the model's own probabilities, over all records."""
-    found = discreet.audit_model(FOREST, IN, OUT, attacks=["loss"], **QUICK)
-    [row] = [row for row in found.attacks if row.spec.attack == "loss" and row.spec.scale == "p" and row.spec.whole]
-    p = np.clip(FOREST.predict_proba(X), 1e-7, 1 - 1e-7)[np.arange(1200), (Y == "toxic").astype(int)]
-    assert row.auc.value == pytest.approx(roc_auc_score(np.arange(1200) < 500, p))
-    assert found.verdict == "fail"
-    assert "fail_without_control" in found.decisive.judgement.reason_codes
-
-
-def test_models_that_saw_neither_set_do_not_fail() -> None:
-    """Six forests that memorise other records: of each the same attack finds nothing."""
-    for seed in range(6):
-        rows = np.random.default_rng(seed).permutation(1200)
-        other, members, others = np.split(rows, [400, 800])
-        model = RandomForestClassifier(15, random_state=seed).fit(X[other], Y[other])
-        found = discreet.audit_model(model, (X[members], Y[members]), (X[others], Y[others]), references=4, attacks=[],
-                                     seed=seed, **QUICK)
-        assert found.verdict != "fail"
-
-
 def test_every_form_of_the_same_records_gives_the_same_figures() -> None:
     words = np.array(["river", "bread", "form", "shelter", "notice"])
     rng = np.random.default_rng(0)
@@ -131,11 +110,6 @@ def test_functions_bring_their_own_control_and_references() -> None:
     # Ties of a forest may be broken by the last bit.
     assert primary.auc.value == pytest.approx(roc_auc_score(np.arange(600) < 500, ratio.round(9)), abs=1e-4)
     assert [part.state for part in found.decisive.parts] == ["exceeds", "exceeds", "excluded"]
-
-
-def test_without_a_stated_draw_there_is_no_verdict() -> None:
-    found = discreet.audit_model(FOREST, IN, OUT, attacks=[], permutations=0, bootstraps=1)
-    assert (found.verdict, found.design) == ("inconclusive", "convenience")
 
 
 def test_records_of_the_sets() -> None:

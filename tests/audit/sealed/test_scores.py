@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from scipy.special import log_softmax
-from scipy.stats import binomtest
 from tests.audit.sealed.scenes import audit, data, scored
 from tests.jsonl import jsonl
 
@@ -264,16 +263,6 @@ def test_delta_lowers_the_bound_and_a_seed_is_named() -> None:
     assert found(rows, delta=1e-4)["epsilon_lower"] < found(rows)["epsilon_lower"]
 
 
-def test_false_findings_in_at_most_alpha_of_seals() -> None:
-    """Fixed scores of both members, fresh coins: false findings by the whole judgement."""
-    rng, runs = np.random.default_rng(11), 400
-    gaps = np.vstack([rng.standard_cauchy(60), rng.normal(size=60)])
-    said = [found(gaps * rng.choice([-1.0, 1.0], 60)) for _ in range(runs)]
-    alarms, bounds = sum(bool(s["rejected"]) for s in said), sum(s["epsilon_lower"] > 0 for s in said)
-    assert binomtest(alarms, runs, 0.05, alternative="greater").pvalue > 0.001
-    assert binomtest(bounds, runs, 0.05, alternative="greater").pvalue > 0.001
-
-
 def test_further_openings_share_the_evidence() -> None:
     rows = np.random.default_rng(0).normal(0.4, 1, (1, 80))
     alone = found(rows)
@@ -287,17 +276,3 @@ def test_further_openings_share_the_evidence() -> None:
     assert "at most 0.2" in claim
     same = {"openings", "e_value_average", "log10_e_value_average", "claims", "claim_codes"}
     assert {k: v for k, v in said.items() if k not in same} == {k: v for k, v in alone.items() if k not in same}
-
-
-def test_the_average_of_openings_keeps_its_promise_and_the_best_of_them_does_not() -> None:
-    """Eight files of scores for each seal, which know no coin: how often 1/alpha is reached."""
-    rng, runs, files, alpha = np.random.default_rng(12), 400, 8, 0.2
-    best = average = 0
-    for _ in range(runs):
-        coins = rng.choice([-1.0, 1.0], 40)
-        paths = [log_e_average(rng.normal(size=(1, 40)) * coins) for _ in range(files)]
-        ends = [float(path[-1]) for path in paths]
-        best += max(path.max() for path in paths) >= -np.log(alpha)
-        average += np.logaddexp.reduce(ends) - np.log(files) >= -np.log(alpha)
-    assert binomtest(average, runs, alpha, alternative="greater").pvalue > 0.001
-    assert binomtest(best, runs, alpha, alternative="greater").pvalue < 0.001

@@ -26,7 +26,6 @@ from discreet.core.design import ASSIGNED, Design, decides, reads_apart
 from discreet.core.files import atomic_writer
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.inputs.duplicates import nearest_duplicates
 from discreet.stats.attackers import (
     benjamini_hochberg,
     conformal_p,
@@ -331,6 +330,9 @@ def _nearest(table: ScoreTable, rows: IntArray, truth: BoolArray, named: BoolArr
     """(m,) id of the nearest duplicate of each named member among the judged records, None where there is none."""
     found = np.full(int(truth.sum()), None, dtype=object)
     if texts is not None and named.any() and rows.size <= MOST_TEXTS:
+        # Most tables come without texts.
+        from discreet.inputs.duplicates import nearest_duplicates
+
         ids = table.examples.id[rows]
         asked = np.flatnonzero(truth)[named]
         near = nearest_duplicates([texts[str(one)] for one in ids], asked)

@@ -23,7 +23,7 @@ import numpy as np
 from discreet.audit.core.power import auc_deviation
 from discreet.audit.core.simulate import World, simulated_table
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
-from discreet.audit.membership.named_parts import WHOLE
+from discreet.audit.membership.options import WHOLE
 from discreet.audit.scores.table import ScoreTable
 from discreet.stats import clopper_pearson
 

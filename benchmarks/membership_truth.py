@@ -31,11 +31,11 @@ from sklearn.neural_network import MLPClassifier
 
 from benchmarks.membership_truth_tables import tables
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
-from discreet.audit.membership.named_parts import LEAST_LIKELY, WHOLE
+from discreet.audit.membership.memory_sets import fitted_clone
+from discreet.audit.membership.options import LEAST_LIKELY, WHOLE
 from discreet.audit.membership.parts import LEAST_LIKELY_SIZE
 from discreet.audit.scores.adapters.in_memory import score_in_memory
 from discreet.audit.scores.table import GROUP_KIND, IN, NEAR_DUPLICATES, OUT, Examples, Model, ScoreTable
-from discreet.audit.train.clones import fitted_clone
 from discreet.audit.train.recipes.head import embedder
 from discreet.core.types import BoolArray, FloatArray, IntArray
 from discreet.inputs.duplicates import near_clusters

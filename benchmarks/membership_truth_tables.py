@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.membership_gate import TOLERANCE, can_fail, can_pass, share_of, tolerance_of
 from benchmarks.page import table
 from discreet.audit.core.power import POWER, power_of
-from discreet.audit.membership.named_parts import WHOLE
+from discreet.audit.membership.options import WHOLE
 
 Line = Mapping[str, Any]
 Cell = tuple[str, str, str]

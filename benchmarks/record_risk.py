@@ -28,7 +28,7 @@ from discreet.audit.membership.evaluation_sets import evaluation_sets
 from discreet.audit.membership.rows import judged_row
 from discreet.audit.scores.table import IN, ScoreTable
 from discreet.core.records import Estimate
-from discreet.stats.conformal import benjamini_hochberg
+from discreet.stats.attackers import benjamini_hochberg
 
 ERROR = record_risk.ERROR
 UNKNOWN = Estimate.unresolved("not asked")

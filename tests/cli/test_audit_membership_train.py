@@ -14,7 +14,7 @@ from tests.audit.membership.scenes import sure
 from tests.audit.scores.adapters.conftest import write_model
 from tests.cli.conftest import KEY, MARK, Cli, Refused, content, jsonl, lines, result, run_kept
 
-from discreet.audit.membership.structure import tree_structure
+from discreet.audit.membership.facts import tree_structure
 from discreet.audit.scores.load import load_scores
 from discreet.core.files import KeyedHash
 

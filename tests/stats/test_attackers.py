@@ -1,12 +1,21 @@
-"""Bounds on the strongest attacker: against a slow count, and their coverage over simulated attackers."""
+"""Bounds on the strongest attacker: against a slow count, and their coverage over simulated attackers; conformal p."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom, norm
+from scipy.stats import beta, binom, false_discovery_control, norm, rankdata
 
-from discreet.stats.attackers import distinct_attacks, strongest_rates, tpr_bounds
+from discreet.stats.attackers import (
+    benjamini_hochberg,
+    conformal_p,
+    controls_needed,
+    distinct_attacks,
+    joint_scores,
+    shortest_list,
+    strongest_rates,
+    tpr_bounds,
+)
 from discreet.stats.estimates import Sample
 
 
@@ -56,29 +65,6 @@ def test_a_rate_that_the_records_do_not_resolve_is_nobodys() -> None:
     assert (enough.share.value, enough.place) == (0.0, 0)
 
 
-def test_both_statements_hold_as_often_as_they_say() -> None:
-    """Six attackers, two of whom find members; 400 audits of 300 + 400 records. True TPRs in closed form; by the exact
-    binomial test at .001 the coverage is not below .95. Bonferroni and exact tails make it wide: the mean width says
-    how much."""
-    rng, shifts, fpr = np.random.default_rng(1), np.array([0.0, 0.0, 0.0, 0.2, 1.0, 1.1]), 0.01
-    truth = float(norm.sf(norm.isf(fpr) - shifts).max())
-    member = np.arange(700) < 300
-    highs, lows, width = 0, 0, []
-    for _ in range(400):
-        shared = rng.normal(size=700)
-        given = [Sample.of((shared + rng.normal(size=700)) / np.sqrt(2.0) + shift * member, member)
-                 for shift in shifts]
-        [(found, _)] = strongest_rates(given, [fpr], len(given))
-        assert found.low is not None
-        assert found.high is not None
-        highs, lows = highs + (found.high >= truth), lows + (found.low <= truth)
-        width.append(found.high - found.low)
-    least = int(binom.ppf(0.001, 400, 0.95))
-    assert highs >= least
-    assert lows >= least
-    assert np.mean(width) < 0.5
-
-
 def test_attacks_that_order_records_alike_are_one() -> None:
     rng = np.random.default_rng(0)
     member = np.arange(40) < 20
@@ -106,3 +92,54 @@ def test_refused() -> None:
         tpr_bounds([1.0, 0.0], [1, 0], 0.01, attacks=0)
     with pytest.raises(ValueError, match="labels hold 2 positives of 2"):
         tpr_bounds([1.0, 0.0], [1, 1], 0.01)
+
+
+def test_p_is_the_share_of_controls_at_least_as_high() -> None:
+    rng = np.random.default_rng(0)
+    scores, controls = rng.integers(0, 9, 40) / 3.0, rng.integers(0, 9, 25) / 3.0  # With ties.
+    slow = [(1 + sum(one >= score for one in controls)) / 26 for score in scores]
+    np.testing.assert_allclose(conformal_p(scores, controls), slow)
+    np.testing.assert_allclose(conformal_p(scores, controls, np.arange(25)), slow)
+    with pytest.raises(ValueError, match="there are no controls"):
+        conformal_p(scores, [])
+
+
+def test_a_group_of_controls_counts_once() -> None:
+    controls, groups = np.array([1.0, 3.0, 2.0, 5.0, 5.0, 5.0]), np.array([7, 7, 8, 9, 9, 9])
+    # Of group 7 half is at least 2, of 8 all, of 9 all.
+    assert conformal_p([2.0, 4.0, 6.0], controls, groups) == pytest.approx([3.5 / 4, 2 / 4, 1 / 4])
+
+
+def test_the_joint_score_is_the_mean_normal_score() -> None:
+    scores = np.random.default_rng(0).normal(size=(3, 50)).round(1)
+    slow = np.mean([norm.ppf((rankdata(one) - 0.5) / 50) for one in scores], axis=0)
+    np.testing.assert_allclose(joint_scores(scores), slow, atol=1e-11)
+    missing = scores.copy()
+    missing[0, :10] = np.nan
+    rest = norm.ppf((rankdata(scores[0, 10:]) - 0.5) / 40)
+    first = np.concatenate([np.zeros(10), rest])
+    np.testing.assert_allclose(joint_scores(missing)[:10] * 3 - first[:10], (joint_scores(scores[1:]) * 2)[:10],
+                               atol=1e-10)
+    np.testing.assert_allclose(joint_scores(scores[:, ::-1]), joint_scores(scores)[::-1], atol=0)
+
+
+def test_q_is_scipys() -> None:
+    p = np.random.default_rng(0).random(60) ** 2
+    np.testing.assert_allclose(benjamini_hochberg(p), false_discovery_control(p, method="bh"))
+    assert benjamini_hochberg([]).size == 0
+    with pytest.raises(ValueError, match="expected \\(k,\\) numbers from 0 to 1"):
+        benjamini_hochberg([1.2])
+
+
+@pytest.mark.parametrize("tests", [1, 7, 300])
+def test_how_long_a_list_must_be(tests: int) -> None:
+    """Against the procedure itself: so many records at the least p, all others at 1."""
+    for controls in (18, 19, 50, 400):
+        least = 1.0 / (controls + 1)
+        possible = [k for k in range(1, tests + 1)
+                    if benjamini_hochberg([least] * k + [1.0] * (tests - k))[0] <= 0.05 + 1e-12]
+        shortest = shortest_list(tests, controls, 0.05)
+        assert (shortest if shortest <= tests else None) == next(iter(possible), None)
+    for named in range(1, tests + 1, 13):
+        needed = controls_needed(tests, named, 0.05)
+        assert shortest_list(tests, needed, 0.05) <= named < shortest_list(tests, needed - 1, 0.05)

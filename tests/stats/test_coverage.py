@@ -20,15 +20,12 @@ from discreet.stats import (
     auc_variance,
     auroc_estimate,
     bootstrap_roc,
-    clopper_pearson,
     cohen_kappa,
     delong_logit_interval,
     fpr_at_tpr_interval,
     kappa_interval,
-    kappa_variance,
     percentile_interval,
     rate_interval,
-    tpr_at_fpr,
     tpr_at_fpr_interval,
 )
 from discreet.stats.intervals import agresti_coull
@@ -109,15 +106,6 @@ def test_auc_interval(size: Size) -> None:
     assert np.mean(widths) < 0.95 * np.mean(worst_case)
 
 
-def test_twenty_and_twenty_at_auc_96() -> None:
-    """The cell that the plain interval is known to miss (Wald on DeLong's variance)."""
-    rng = np.random.default_rng(96)
-    found = [spread for shape in SHAPES[:2] + SHAPES[3:4] for spread in spreads(shape, 0.96, (20, 20), rng)]
-    plain = sum(abs(spread.auc - 0.96) <= norm.ppf(0.975) * np.sqrt(spread.variance) for spread in found)
-    assert binomtest(plain, len(found), 0.95, alternative="less").pvalue < 0.001
-    judge("auc_interval, 20 + 20, AUC .96", [auc_interval(spread) for spread in found], 0.96)
-
-
 @pytest.mark.parametrize(("size", "auc"), [((100, 100), 0.5), ((200, 200), 0.75), ((400, 400), 0.9), ((100, 400), 0.6)])
 def test_logit_delong_where_errors_are_many(size: Size, auc: float) -> None:
     rng = np.random.default_rng([5, *size])
@@ -195,19 +183,6 @@ def test_tied_scores() -> None:
     judge("TPR at FPR .25, ten levels", [tpr_at_fpr_interval(row, labels, 0.25) for row in rows], 1 - 0.8**2)
 
 
-def test_the_plain_interval_does_not() -> None:
-    """Clopper–Pearson at the empirical threshold, 1% FPR, 1,000 + 1,000: the reason for the order statistics."""
-    rng = np.random.default_rng(4)
-    truth = norm.sf(norm.isf(0.01) - 1.5)
-    plain = ours = 0
-    for _ in range(SAMPLES):
-        scores, labels = normals(1000, 1000, 1.5, rng)
-        plain += inside(clopper_pearson(round(tpr_at_fpr(scores, labels, 0.01) * 1000), 1000), truth)
-        ours += inside(tpr_at_fpr_interval(scores, labels, 0.01), truth)
-    assert plain / SAMPLES < 0.75
-    assert ours / SAMPLES >= 0.95
-
-
 @pytest.mark.parametrize("n_groups", [60, 200])
 def test_rates_over_users(n_groups: int) -> None:
     """Approximate, so not by construction."""
@@ -245,14 +220,3 @@ def test_kappa_interval(n: int, shares: tuple[float, ...]) -> None:
         tables = rng.multinomial(n, joint.ravel(), 500).reshape(-1, margin.size, margin.size)
         defined = [table for table in tables if cohen_kappa(table).value is not None]
         judge(f"kappa_interval, n {n}, shares {shares}, κ {truth}", [kappa_interval(one)[0] for one in defined], truth)
-
-
-def test_asymptotic_interval_of_kappa_misses_near_agreement() -> None:
-    """Why `kappa_interval` is not the textbook one."""
-    joint = 0.95 * np.diag([0.8, 0.2]) + 0.05 * np.outer([0.8, 0.2], [0.8, 0.2])
-    covered = 0
-    for table in np.random.default_rng(2).multinomial(100, joint.ravel(), 500).reshape(-1, 2, 2):
-        value = cohen_kappa(table).value
-        assert value is not None
-        covered += abs(value - 0.95) <= 1.96 * np.sqrt(kappa_variance(table))
-    assert covered / 500 < 0.9

@@ -40,31 +40,6 @@ def test_share_intervals_are_scipys(data: tuple[int, int], level: float) -> None
     np.testing.assert_allclose(wilson(*data, level), test.proportion_ci(level, "wilson"), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 5, 20, 50, 200])
-@pytest.mark.parametrize("level", [0.9, 0.95])
-def test_clopper_pearson_covers_at_every_share(n: int, level: float) -> None:
-    """Coverage summed over all outcomes, no simulation; both tails separately."""
-    k = np.arange(n + 1)
-    low, high = np.array([clopper_pearson(int(i), n, level) for i in k]).T
-    # Coverage is lowest just beside the ends of the intervals.
-    edges = np.concatenate([low, high])
-    shares = np.unique(np.clip(np.concatenate([edges - 1e-9, edges + 1e-9, np.linspace(0, 1, 101)]), 0, 1))
-    chance = binom.pmf(k[None, :], n, shares[:, None])
-    tail = (1 - level) / 2
-    assert (chance * (low > shares[:, None])).sum(axis=1).max() <= tail + 1e-9
-    assert (chance * (high < shares[:, None])).sum(axis=1).max() <= tail + 1e-9
-
-
-def test_wilson_covers_on_average() -> None:
-    n = 100
-    k, shares = np.arange(n + 1), np.linspace(0.001, 0.999, 999)
-    low, high = np.array([wilson(int(i), n) for i in k]).T
-    inside = (low <= shares[:, None]) & (shares[:, None] <= high)
-    covered = (binom.pmf(k, n, shares[:, None]) * inside).sum(axis=1)
-    assert covered.mean() == pytest.approx(0.95, abs=0.008)
-    assert covered.min() < 0.93
-
-
 def test_rate_interval_is_exact_without_groups_and_wider_with_alike_ones() -> None:
     hits = np.repeat([1, 0, 0, 1, 0, 0, 0, 1, 0, 0], 10)
     assert rate_interval(hits) == clopper_pearson(30, 100)

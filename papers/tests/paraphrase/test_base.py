@@ -20,8 +20,8 @@ from discreet.core.errors import InputError, UsageError
 from discreet.core.records import Estimate
 from discreet.inputs.texts import read_texts
 from discreet_papers.paraphrase import paraphraser_of
-from discreet_papers.paraphrase.base import holds, marks_of, overlap, words_of
 from discreet_papers.paraphrase.llm import Llm
+from discreet_papers.paraphrase.rewording import holds, marks_of, overlap, words_of
 from discreet_papers.paraphrase.rules import Rules
 from discreet_papers.paraphrase.writing import FORM, TOGETHER, change, named, write_paraphrases
 

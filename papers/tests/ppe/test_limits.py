@@ -11,10 +11,10 @@ import pytest
 from discreet.guard.guard import Guard
 from discreet.stats import rate_estimate
 from discreet.synth import Draft
+from discreet.synth.leaks import LEAKS, make_leaks
 from discreet.synth.records import Slot
 from discreet_papers.ppe import limits, limits_rewrites
-from discreet_papers.ppe.limits import drafts
-from discreet_papers.ppe.limits_quotes import EDITS, LENGTHS, Document, measure_quotes, quote_cases
+from discreet_papers.ppe.limits import EDITS, LENGTHS, Document, drafts, measure_leaks, measure_quotes, quote_cases
 from discreet_papers.ppe.limits_rewrites import BUDGETS, Meaning, attack, one_shot, query_attacks
 from discreet_papers.ppe.limits_turns import LINKS, measure_turns, plain_exchanges, sentences_of, spread_exchanges
 from discreet_papers.ppe.reproduction import LIMITS, SETTINGS, Study, merged, reproduce
@@ -180,3 +180,24 @@ def test_the_item_of_the_study_needs_no_detector(monkeypatch: pytest.MonkeyPatch
             ].count("law") == 4
     [table] = tables_of(LIMITS, rows[:1])
     assert table.rows
+
+
+def test_leaks_are_held_and_the_passages_do_not_decide() -> None:
+    """Where an attribute comes from changes nothing about what an answer tells."""
+    cases, guard = make_leaks("law", 12, 1), Guard("law")
+    found = measure_leaks(guard, cases)
+    assert list(found) == list(LEAKS)
+    for leaking, control in found.values():
+        assert leaking.value is not None
+        assert control.value is not None
+        assert leaking.value >= 0.5 > control.value
+        assert leaking.method == "Wilson"
+    without = measure_leaks(guard, [replace(case, sources=(), told=()) for case in cases])
+    assert all((leaking.value or 0) >= 0.5 > (control.value or 0) for leaking, control in without.values())
+
+
+def test_what_layer_one_stops_is_no_recall() -> None:
+    cases = [replace(case, answer=f"{case.answer} His SSN is 536-22-8712.") for case in make_leaks("law", 4, 3)]
+    leaking, control = measure_leaks(Guard("law"), cases)["retention"]
+    assert leaking.value is None
+    assert control.n == 4

@@ -6,10 +6,8 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -114,36 +112,6 @@ def test_every_table_is_printed_in_every_domain(ran: Ran) -> None:
     assert said.count("### ") == len(ORDER)
     assert "Self-consistency" not in said
     assert "not run" not in said
-
-
-class Page(HTMLParser):
-    """Rows of tables by the heading above them; elements that are open."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: Counter[str] = Counter()
-        self.open: list[str] = []
-        self.heading = ""
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        if tag not in ("meta", "link", "br", "hr", "img", "input", "col"):
-            self.open.append(tag)
-        self.rows[self.heading] += tag == "tr"
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "h2":
-            self.heading = next((name for name in ORDER if data.lower().startswith(f"{name.lower()}: ")), "")
-
-
-def test_the_page_has_every_table_with_its_rows(ran: Ran) -> None:
-    page = Page()
-    page.feed((ran.home / "run" / "report.html").read_text(encoding="utf-8"))
-    assert not page.open
-    for name, item in ran.record["items"].items():
-        assert page.rows[name] > len(item["rows"]), name
 
 
 def test_writers_are_next_to_the_paper_s_models_of_their_family(ran: Ran) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -164,16 +163,6 @@ def test_copies_and_sizes(record: dict[str, Any]) -> None:
     drawn = sizes(record["items"]["size"]["rows"])
     assert drawn is not None
     assert len(drawn.data) == 4
-
-
-def test_a_record_of_an_earlier_run_without_later_figures_is_drawn(record: dict[str, Any]) -> None:
-    old = deepcopy(record)
-    for item in old["items"].values():
-        for row in item["rows"]:
-            for name in ("least", "most", "part", "accuracy", "accuracy_gap", "non_boundary_auc", "boundary_change"):
-                row.pop(name, None)
-    assert "section-8.2" not in [figure.name for figure in summarise(old).figures]
-    assert "Title of section 8.2" in page_of(old)
 
 
 def test_hidden_states_come_first_and_the_rest_is_folded(record: dict[str, Any]) -> None:

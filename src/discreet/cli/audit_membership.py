@@ -263,7 +263,7 @@ def audit_table(table: lib.table.ScoreTable, source: Path, design: Design, audit
     record: dict[str, Any] = {**done.record, **(further or {})}
     target = done.decisive.target
     if vectors is not None and audit.embeddings is not None:
-        record["embedding"] = lib.embedding.embedding_record(
+        record["embedding"] = lib.diagnostics.embedding_record(
             vectors, table, table.index(target), lib.random.default_rng(audit.seed),
             representation=f"the vectors of {audit.embeddings.name}", permutations=audit.permutations)
     if run is not None:
@@ -275,7 +275,7 @@ def audit_table(table: lib.table.ScoreTable, source: Path, design: Design, audit
         if earlier is not None:
             output.note(f"{audit.history} has this run already, of {earlier} (the same scores and settings): its line "
                         "is replaced")
-    shown = lib.embedding.boundary_records(table, found) if audit.show_text and found is not None else ()
+    shown = lib.diagnostics.boundary_records(table, found) if audit.show_text and found is not None else ()
     output.finish_with_page(record, run, {"n": record["provenance"]["examples"], "verdict": done.verdict}, texts=shown)
     end(done.verdict)
 
@@ -283,6 +283,6 @@ def audit_table(table: lib.table.ScoreTable, source: Path, design: Design, audit
 def _vectors(path: Path, table: lib.table.ScoreTable) -> Any:
     """Vectors (N, d) of the examples, in their order. InputError where no picture can be made of them."""
     for target in table.of_role("target"):  # Before hours of attacks, not after.
-        lib.embedding.boundary_places(table, target, lib.random.default_rng(0))
-    return lib.embedding.load_vectors(path, table.examples.id)
+        lib.diagnostics.boundary_places(table, target, lib.random.default_rng(0))
+    return lib.diagnostics.load_vectors(path, table.examples.id)
 

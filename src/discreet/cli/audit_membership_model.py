@@ -71,7 +71,7 @@ class Scoring:
         inside = table.member[0] == lib.table.IN
         label_of = {texts[str(name)]: int(label) for name, label in zip(
             table.examples.id[inside], table.examples.label[inside], strict=True)}
-        found = lib.structure.tree_structure(lib.python_object.load_object(self.model), list(label_of),
+        found = lib.facts.tree_structure(lib.python_object.load_object(self.model), list(label_of),
                                              list(label_of.values()))
         return None if found is None else found.to_json()
 

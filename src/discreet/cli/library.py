@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.audit.experiments.membership import plan as training_plan
     from discreet.audit.labels import audit as label_audit
     from discreet.audit.labels import bounds, published_table
-    from discreet.audit.membership import attack, compare, embedding, history, named_parts, recipe, structure
+    from discreet.audit.membership import attack, compare, diagnostics, facts, history, recipe
     from discreet.audit.membership import options as membership_options
     from discreet.audit.membership import plan as membership_plan
     from discreet.audit.scores import check, table, write
@@ -68,18 +68,18 @@ HOMES = {
     "candidates": "discreet.audit.defences.candidates", "training_defences": "discreet.audit.defences.training",
     "training_plan": "discreet.audit.experiments.membership.plan",
     "detect": "discreet.guard.text.direct.detect", "detector": "discreet.guard.density.detector",
-    "diff": "discreet.guard.diff", "domains": "discreet.guard.domains",
-    "embedding": "discreet.audit.membership.embedding", "endpoints": "discreet.inputs.endpoints",
+    "diagnostics": "discreet.audit.membership.diagnostics", "diff": "discreet.guard.diff",
+    "domains": "discreet.guard.domains", "endpoints": "discreet.inputs.endpoints",
     "engine": "discreet.audit.engine", "epsilon": "discreet.stats.epsilon", "evaluate": "discreet.guard.evaluate",
     "evalues": "discreet.stats.evalues", "exposure": "discreet.guard.exposure",
-    "figure": "discreet.report.figure", "fit": "discreet.guard.fit",
+    "facts": "discreet.audit.membership.facts", "figure": "discreet.report.figure", "fit": "discreet.guard.fit",
     "history": "discreet.audit.membership.history",
     "label_audit": "discreet.audit.labels.audit", "label_experiments": "discreet.audit.experiments.labels",
     "label_mechanisms": "discreet.stats.mechanisms.labels.base", "junit": "discreet.report.junit",
     "leaks": "discreet.synth.leaks",
     "ledger": "discreet.synth.ledger", "membership_options": "discreet.audit.membership.options",
     "membership_experiments": "discreet.audit.experiments.membership",
-    "membership_plan": "discreet.audit.membership.plan", "named_parts": "discreet.audit.membership.named_parts",
+    "membership_plan": "discreet.audit.membership.plan",
     "recipe": "discreet.audit.membership.recipe",
     "people": "discreet.guard.population.people", "plan": "discreet.synth.plan",
     "points": "discreet.guard.density.points", "population_fit": "discreet.guard.population.fit",
@@ -95,7 +95,6 @@ HOMES = {
     "runs": "discreet.core.runs", "sealed": "discreet.audit.sealed", "seeds": "discreet.synth.seeds",
     "serve_keys": "discreet.serve.keys", "serve_run": "discreet.serve.run", "serve_settings": "discreet.serve.settings",
     "serve_shadow": "discreet.serve.shadow", "stress": "discreet.guard.stress",
-    "structure": "discreet.audit.membership.structure",
     "synth_endpoints": "discreet.synth.endpoints", "table": "discreet.audit.scores.table",
     "templates": "discreet.guard.text.templates",
     "texts": "discreet.inputs.texts", "verdict": "discreet.audit.core.verdict",

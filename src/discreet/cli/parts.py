@@ -12,8 +12,8 @@ from discreet.cli.output import Output
 def look_at_parts(table: lib.table.ScoreTable, output: Output, excluded: Sequence[str] | None = ()) -> None:
     """Refuse what is no part, and parts by what is nearly an id; note parts that are too small to decide. `excluded` is
     None where the command excludes no parts."""
-    sizes = lib.named_parts.check_parts(table, excluded)
-    for said in lib.named_parts.small_parts(sizes, can_exclude=excluded is not None):
+    sizes = lib.membership_options.check_parts(table, excluded)
+    for said in lib.membership_options.small_parts(sizes, can_exclude=excluded is not None):
         output.note(said)
 
 

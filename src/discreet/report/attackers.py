@@ -1,11 +1,12 @@
-"""What an attacker gets, of one target of a membership audit: a section of its page, and key figures."""
+"""What an attacker gets of one target of a membership audit, and which members can be named one by one: sections of its
+page, and key figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from discreet.core.numbers import interval, percent
+from discreet.core.numbers import interval, percent, printable, say
 from discreet.report import audits
 from discreet.report import summary as page
 from discreet.report.membership_charts import Audited
@@ -72,3 +73,19 @@ def _control(tpr: page.Record, difference: Any) -> str:
 def share(value: float) -> str:
     """"10%", "1%", "0.1%"."""
     return percent(value, 0) if value >= RARE else percent(value)
+
+
+def record_sections(one: Audited, words: page.Record) -> Iterator[page.Section]:
+    """What the list means, its parts and its first names; for the terminal a sentence. Nothing for a record without
+    them."""
+    risk, said = one.facts.get("records"), words["records"]
+    if risk is None:
+        return
+    parts = [{**part, "groups": part["controls"] if part["controls"] != part["nonmembers"] else None}
+             for part in risk["parts"]]
+    names = [{**row, "id": printable(row["id"])} for row in risk["first"]]
+    title = say(said["first"], {"shown": len(names), "named": int(risk["named"]["value"] or 0)})
+    yield page.Section(said["title"], page.blocks(
+        page.Text(risk["said"], "prose"), page.tabled(said["columns"], parts, note=say(said["note"], risk)),
+        page.tabled(said["names"], names, title=title)), name="records")
+    yield page.Section("", (page.Text(risk["brief"]),), name="records-brief", terminal=True, page=False)

@@ -19,7 +19,7 @@ from discreet.core.numbers import (
     say,
     times,
 )
-from discreet.report import attackers, audits, embedding, membership_runs, record_risk, training
+from discreet.report import attackers, audits, embedding, membership_runs, training
 from discreet.report import membership_charts as charts
 from discreet.report import summary as page
 from discreet.report.membership_charts import BOUNDARY_N, Audited, audited, merged, selection_name
@@ -41,7 +41,7 @@ def summary(record: page.Record, texts: Sequence[Mapping[str, Any]] = ()) -> pag
     targets, words, trained = audited(record), page.words_of("membership"), record.get("training")
     first, design = targets[0], designs.known_design(record["design"])
     sections = [
-        *_parts(first, words), attackers.section(first, words), *record_risk.sections(first, words),
+        *_parts(first, words), attackers.section(first, words), *attackers.record_sections(first, words),
         audits.controls_section(record["verdict"], controls(first, record)),
         _models(targets, words),
         _published(first, words),

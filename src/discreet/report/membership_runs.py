@@ -1,4 +1,5 @@
-"""What is read before a membership audit, its plan, and after several: old against new, and the history."""
+"""What is read before a membership audit, its plan, and after several: old against new, the history, and the verdict on
+a recipe that was trained several times."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Sequence
 from math import ceil
 
 from discreet.core.numbers import counted, given, listed, number, say
+from discreet.report import audits, training
 from discreet.report import summary as page
 from discreet.report.charts import dot_figure
 
@@ -70,3 +72,30 @@ def history(entries: Sequence[page.Record], tolerance: float) -> page.Section:
                        notes=170, legend=[("target", "the model"), ("control hollow", "control model")])
     return page.Section(words["title"], page.blocks(
         page.Text(words["note"].format(n=counted(len(entries), "run"))), drawn), name="history")
+
+
+def recipe_summary(record: page.Record) -> page.Summary:
+    """The summary of `RecipeAudit.to_json()` with `training`, that of the first retraining."""
+    words, trained, seeds = page.words_of("recipe"), record.get("training"), record["seeds"]
+    sections = [
+        page.part(words["parts"]["title"], page.tabled(
+            words["parts"]["columns"], map(_recipe_part, record["parts"]), note=words["parts"]["note"])),
+        page.part(words["models"]["title"], page.tabled(
+            words["models"]["columns"], record["models"], note=words["models"]["note"])),
+        *([training.membership_training(trained), training.membership_lines(trained)] if trained else ()),
+        audits.claims(record["claims"])]
+    return page.Summary(
+        kind=str(record["kind"]), verdict=record["verdict"],
+        headline=words["headlines"][record["verdict"]].format(
+            n=len(seeds), whole=given(record["provenance"]["tolerance_auc"]),
+            part=given(record["provenance"]["tolerance_part"])),
+        kicker=page.kicker(record, words["kicker"].format(n=len(seeds), seeds=listed(seeds))),
+        leads=tuple(record["reasons"]), sections=tuple(sections), glossary=tuple(words["glossary"].items()),
+        provenance=(*page.facts(record["provenance"]), *(training.provenance(trained) if trained else ())),
+        footer=words["footer"])
+
+
+def _recipe_part(part: page.Record) -> dict[str, object]:
+    words = page.words_of("recipe")["parts"]
+    return {**part, "state": words["states"][part["state"]], "tolerance": given(part["tolerance"]),
+            "each": ", ".join(number(value) for value in part["values"]), "more": words["more"][part["more"]]}

@@ -27,15 +27,15 @@ Cells: TypeAlias = tuple[str, ...]
 KINDS: Mapping[str, str] = {
     "audit guard": "commands:guard_audit_summary", "audit labels": "labels:summary",
     "audit membership": "membership:summary",
-    "audit recipe": "recipe:summary", "benchmark": "benchmark:summary",
+    "audit recipe": "membership_runs:recipe_summary", "benchmark": "benchmark:summary",
     "compare membership": "membership_runs:compare_summary", "defend-frontier": "frontier:summary",
-    "defend-training": "training_defences:summary",
+    "defend-training": "frontier:training_summary",
     "plan labels": "labels:plan_summary", "plan membership": "membership_runs:plan_summary",
     "plan training": "membership_runs:training_plan_summary",
     "check-table": "commands:table_summary", "certificate": "commands:certificate_summary",
     "seal": "commands:seal_summary", "guard evaluate": "commands:evaluation_summary",
-    "guard calibrate": "commands:calibration_summary", "guard calibrate reviews": "reviewing:reviews_summary",
-    "guard diff": "reviewing:diff_summary", "guard fit": "commands:fit_summary",
+    "guard calibrate": "commands:calibration_summary", "guard calibrate reviews": "commands:reviews_summary",
+    "guard diff": "commands:diff_summary", "guard fit": "commands:fit_summary",
     "stress-test": "commands:stress_summary"}
 """The function that summarises each kind of record. A package adds to them by an entry point of the group
 `discreet.summaries`: a mapping like this one, with whole names of modules."""

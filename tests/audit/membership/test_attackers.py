@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, rankdata
+from scipy.stats import rankdata
 from tests.audit.membership.scenes import drawn, ends, sets_of, sure
 
 from discreet.audit.core.resampling import Units
@@ -19,8 +18,7 @@ from discreet.audit.membership.evaluation_sets import Selector
 from discreet.audit.membership.rows import JudgedRow, judged_rows
 from discreet.core.records import Estimate
 from discreet.stats import tpr_at_fpr
-from discreet.stats.attackers import strongest_rates, tpr_bounds
-from discreet.stats.estimates import Sample
+from discreet.stats.attackers import tpr_bounds
 
 HONEST = World(members=300, others=60, clean=300, leak=2.0)
 
@@ -103,23 +101,3 @@ def test_worth_of_naming_is_bayes_at_each_base_rate() -> None:
     bare = gains(replace(own, scores=replace(own.scores, control=None)), bounds, (0.1,), units)
     assert not bare[0].control_ppv.resolved
     assert "no control model" in str(bare[0].control_ppv.reason)
-
-
-def test_without_a_leak_naming_is_worth_the_base_rate() -> None:
-    """Over sixty tables that leak nothing: naming is shown to be worth more than the base rate in no more of them than
-    the level allows, and the bound is below 1% FPR as often."""
-    beyond = 0
-    for seed in range(60):
-        judged, units = scene(World(members=150, others=0, clean=150, paired=0, leak=0.0), seed)
-        [found] = named_members(judged, units)
-        beyond += sure(found.share.low) > 0.01 or sure(found.share.high) < 0.01
-    assert beyond <= int(binom.ppf(0.999, 60, 0.1))
-
-
-def test_the_estimate_reads_as_the_sentence() -> None:
-    rng = np.random.default_rng(0)
-    member = np.arange(800) < 400
-    given = [Sample.of(rng.normal(size=800) + shift * member, member) for shift in (0.5, 1.5)]
-    [(share, _)] = strongest_rates(given, [0.01], 2)
-    assert f"names more than {ceil(1000 * sure(share.high))} of" in named(share, attacks=2).at_most
-    assert (share.n_pos, share.n_neg, share.level) == (400, 400, 0.95)

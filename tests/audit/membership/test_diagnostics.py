@@ -100,16 +100,6 @@ class TestFigures:
         assert one.chance == pytest.approx(0.5, abs=0.03)
         assert (found["outlier_boundary_members"].p.value or 0.0) > 0.1
 
-    def test_members_that_lie_together_are_found(self) -> None:
-        there = world(np.random.default_rng(4))
-        there["vectors"] = there["vectors"] + 3.0 * there["member"][:, None]
-        found = run(there)
-        for name in ("side_agreement_boundary", "side_agreement"):
-            assert found[name].estimate.value == pytest.approx(1.0, abs=0.05)
-            assert found[name].chance == pytest.approx(0.5, abs=0.03)
-            assert found[name].p.value == pytest.approx(5 * 2 / 200)
-        assert (found["outlier_boundary"].p.value or 0.0) > 0.1
-
     def test_a_dense_label_is_no_outlier(self) -> None:
         """One label is spread ten times as far, and half of the boundary is of it: that is not the boundary's doing."""
         there = world(np.random.default_rng(5))

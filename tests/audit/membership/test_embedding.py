@@ -12,7 +12,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from discreet.audit.core.simulate import World, simulated_table
-from discreet.audit.membership import embedding
+from discreet.audit.membership import diagnostics
 from discreet.audit.membership.diagnostics import NAMES
 from discreet.audit.membership.evaluation_sets import true_class_p
 from discreet.audit.scores.table import ScoreTable
@@ -24,12 +24,12 @@ def made(**changes: Any) -> ScoreTable:
     return simulated_table(World(**{**sizes, **changes}), np.random.default_rng(0))
 
 
-def there(table: ScoreTable, seed: int = 0, **options: Any) -> embedding.BoundaryPlaces:
-    return embedding.boundary_places(table, 0, np.random.default_rng(seed), **options)
+def there(table: ScoreTable, seed: int = 0, **options: Any) -> diagnostics.BoundaryPlaces:
+    return diagnostics.boundary_places(table, 0, np.random.default_rng(seed), **options)
 
 
 def sets_of(m: int) -> dict[str, Any]:
-    return dict(zip(embedding.SETS, np.split(np.arange(m), [m - 20, m - 10]), strict=True))
+    return dict(zip(diagnostics.SETS, np.split(np.arange(m), [m - 20, m - 10]), strict=True))
 
 
 class TestWhere:
@@ -72,7 +72,7 @@ class TestWhere:
         table = made()
         # All members are of one label, all others of the other: no label has both.
         alike = replace(table, examples=replace(table.examples, label=(table.member[0] == 1).astype(np.int64)))
-        with pytest.raises(InputError, match=f"^0 records of both sets .* expected at least {embedding.FEWEST}"):
+        with pytest.raises(InputError, match=f"^0 records of both sets .* expected at least {diagnostics.FEWEST}"):
             there(alike)
 
 
@@ -80,7 +80,7 @@ class TestPicture:
     def test_pca_is_that_of_scikit_learn(self) -> None:
         rng = np.random.default_rng(0)
         vectors = rng.normal(size=(60, 7)) * np.array([1, 5, 2, 1, 1, 3, 1]) + 10.0
-        found = embedding.picture(vectors, sets_of(60), rng, representation="x")
+        found = diagnostics.picture(vectors, sets_of(60), rng, representation="x")
         expected = PCA(2, svd_solver="full").fit(vectors)
         places = np.array([[p["x"], p["y"]] for p in found["points"]])
         assert found["explained"] == pytest.approx(expected.explained_variance_ratio_)
@@ -90,22 +90,22 @@ class TestPicture:
     def test_the_largest_loading_is_positive(self) -> None:
         line = np.outer(np.arange(30.0), [-1.0, 0.2, 0.1])
         for vectors in (line, -line):
-            found = embedding.picture(vectors, sets_of(30), np.random.default_rng(0), representation="x")
+            found = diagnostics.picture(vectors, sets_of(30), np.random.default_rng(0), representation="x")
             last = [p for p in found["points"] if p["set"] == "boundary non-members"]
             # The first coordinate grows with the vectors' own first one.
             assert np.sign(last[-1]["x"] - last[0]["x"]) == np.sign(vectors[-1, 0] - vectors[0, 0])
 
     def test_only_so_many_random_records_are_drawn_and_all_of_the_boundary(self) -> None:
         vectors = np.random.default_rng(0).normal(size=(100, 3))
-        found, again, other = (embedding.picture(vectors, sets_of(100), np.random.default_rng(seed), most=25,
+        found, again, other = (diagnostics.picture(vectors, sets_of(100), np.random.default_rng(seed), most=25,
                                                  representation="x") for seed in (1, 1, 2))
-        counts = {name: sum(p["set"] == name for p in found["points"]) for name in embedding.SETS}
+        counts = {name: sum(p["set"] == name for p in found["points"]) for name in diagnostics.SETS}
         assert counts == {"random": 25, "boundary members": 10, "boundary non-members": 10}
         assert found == again != other
         assert json.loads(json.dumps(found)) == found
 
     def test_vectors_that_are_all_alike(self) -> None:
-        found = embedding.picture(np.ones((30, 4)), sets_of(30), np.random.default_rng(0), representation="x")
+        found = diagnostics.picture(np.ones((30, 4)), sets_of(30), np.random.default_rng(0), representation="x")
         assert found["explained"] == [0.0, 0.0]
         assert {(p["x"], p["y"]) for p in found["points"]} == {(0.0, 0.0)}
 
@@ -114,7 +114,7 @@ class TestPicture:
         (np.zeros((30, 2)), {"sets": {"random": []}}, "sets are")])
     def test_what_cannot_be_drawn(self, vectors: Any, options: dict[str, Any], said: str) -> None:
         with pytest.raises(ValueError, match=said):
-            embedding.picture(vectors, **{"sets": sets_of(30), "rng": np.random.default_rng(0), "representation": "x",
+            diagnostics.picture(vectors, **{"sets": sets_of(30), "rng": np.random.default_rng(0), "representation": "x",
                                           **options})
 
 
@@ -122,8 +122,8 @@ def test_a_record_has_points_and_every_diagnostic() -> None:
     table = made()
     vectors = np.random.default_rng(5).normal(size=(len(table.examples), 8))
     vectors[table.member[0] == 1] += 4.0
-    found = embedding.embedding_record(vectors, table, 0, np.random.default_rng(0), representation="a sentence encoder",
-                             permutations=49)
+    found = diagnostics.embedding_record(vectors, table, 0, np.random.default_rng(0),
+                                         representation="a sentence encoder", permutations=49)
     assert (found["representation"], found["target"], found["dimensions"], found["neighbours"], found["permutations"]
             ) == ("a sentence encoder", table.models[0].name, 8, 10, 49)
     assert found["records"] == there(table).rows.size
@@ -151,7 +151,7 @@ def npz(path: Path, **arrays: Any) -> Path:
 
 def refused(path: Path) -> str:
     with pytest.raises(InputError) as raised:
-        embedding.load_vectors(path, IDS)
+        diagnostics.load_vectors(path, IDS)
     assert "\n" not in str(raised.value)
     return str(raised.value)
 
@@ -162,14 +162,14 @@ def refused(path: Path) -> str:
     lambda path: (frame().to_json(path / "e.jsonl", orient="records", lines=True), path / "e.jsonl")[1],
     lambda path: (frame()[["e2", "example", "e0", "e1"]].to_parquet(path / "e.parquet"), path / "e.parquet")[1]])
 def test_vectors_come_in_the_order_of_the_examples(write: Callable[[Path], Path], tmp_path: Path) -> None:
-    found = embedding.load_vectors(write(tmp_path), IDS)
+    found = diagnostics.load_vectors(write(tmp_path), IDS)
     np.testing.assert_array_equal(found, [GIVEN[name] for name in IDS])
     assert found.dtype == np.float64
 
 
 def test_whole_numbers_are_names_too(tmp_path: Path) -> None:
     path = npz(tmp_path / "e.npz", example=np.arange(4), vectors=np.arange(8.0).reshape(4, 2))
-    found = embedding.load_vectors(path, np.array(["3", "0"], dtype=object))
+    found = diagnostics.load_vectors(path, np.array(["3", "0"], dtype=object))
     np.testing.assert_array_equal(found, [[6.0, 7.0], [0.0, 1.0]])
 
 
@@ -211,7 +211,7 @@ def test_files_that_are_not_that(tmp_path: Path) -> None:
 def test_the_least_likely_of_each_label_and_set() -> None:
     table = made(members=30, clean=30, selector=10)
     texts = {name: f"text of {name}" for name in table.examples.id}
-    found = embedding.boundary_records(table, texts, each=2)
+    found = diagnostics.boundary_records(table, texts, each=2)
     assert [(one["label"], one["side"]) for one in found] == [
         (label, side) for label in (0, 1) for side in ("member", "non-member") for _ in range(2)]
     p = true_class_p(table, table.of_role("selection"))
@@ -225,9 +225,9 @@ def test_the_least_likely_of_each_label_and_set() -> None:
 
 def test_nothing_without_a_selector_and_no_record_without_text() -> None:
     table = made(members=5, clean=5, selector=0)
-    assert embedding.boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []
+    assert diagnostics.boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []
     table = made(members=5, clean=5, selector=5)
-    assert [one["id"] for one in embedding.boundary_records(table, {"e3": "t"})] == ["e3"]
+    assert [one["id"] for one in diagnostics.boundary_records(table, {"e3": "t"})] == ["e3"]
     # Nor by a selector that may have been trained on the records.
     table.member[table.of_role("selection")[0]] = -1
-    assert embedding.boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []
+    assert diagnostics.boundary_records(table, dict.fromkeys(table.examples.id, "t")) == []

@@ -266,14 +266,6 @@ def test_boundary_is_the_definition_ties_in_row_order(p_true: np.ndarray, label:
     assert boundary(p_true, label, member, n, pool).tolist() == sorted(chosen)
 
 
-def test_members_and_non_members_are_chosen_apart() -> None:
-    """All non-members are harder: the union takes them alone, the paper's text takes as many of each."""
-    p_true = np.concatenate([np.linspace(0.5, 0.9, 30), np.linspace(0.0, 0.4, 30)])
-    member, label = np.repeat([1, 0], 30).astype(np.int8), np.arange(60) % 2
-    assert boundary(p_true, label, member, 5).tolist() == [*range(10), *range(30, 40)]
-    assert boundary(p_true, label, member, 5, "union").tolist() == [*range(30, 40)]
-
-
 def test_nothing_gives_nothing() -> None:
     none = np.zeros(0)
     assert boundary(none, none.astype(np.int64), none.astype(np.int8), 5).size == 0

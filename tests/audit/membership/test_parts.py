@@ -11,7 +11,7 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.simulate import World
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
 from discreet.audit.membership.evaluation_sets import Selector
-from discreet.audit.membership.named_parts import FEWEST, check_parts, part_sizes, small_parts
+from discreet.audit.membership.options import FEWEST, check_parts, part_sizes, small_parts
 from discreet.audit.membership.parts import PartFinding, covered_parts, part_findings
 from discreet.audit.membership.rows import judged_row
 from discreet.audit.scores.table import ScoreTable

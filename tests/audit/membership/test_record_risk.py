@@ -18,7 +18,7 @@ from discreet.audit.membership import record_risk
 from discreet.audit.membership.record_risk import ERROR, FIRST, RecordRisk
 from discreet.audit.scores.table import ScoreTable
 from discreet.report import summarise, to_html, to_text
-from discreet.stats.conformal import benjamini_hochberg, conformal_p
+from discreet.stats.attackers import benjamini_hochberg, conformal_p
 
 WORLD = World(members=700, others=100, clean=1100, selector=0, shadows=0, paired=0)
 

@@ -13,7 +13,7 @@ from benchmarks import membership_truth, membership_truth_tables
 from benchmarks.membership_truth import COPIES, LEAKS, PLANTED, Corpus, Draw, Source, corpus_of, kept_lines, run
 
 from discreet.audit.membership.evaluation_sets import boundary
-from discreet.audit.membership.named_parts import LEAST_LIKELY
+from discreet.audit.membership.options import LEAST_LIKELY
 from discreet.audit.membership.parts import LEAST_LIKELY_SIZE
 
 ROWS = 600

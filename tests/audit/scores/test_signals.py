@@ -21,13 +21,6 @@ def test_phi_keeps_its_digits_where_p_rounds_to_one() -> None:
         assert signals.top_phi(four)[0, 0] == pytest.approx(gap - math.log(3), rel=1e-12)
 
 
-def test_phi_of_exact_probabilities() -> None:
-    p = np.array([1 / 8, 1 / 2, 3 / 8])
-    for y, v in enumerate(p):
-        found = signals.phi(np.log(p)[None, None], np.array([y]))[0, 0]
-        assert found == pytest.approx(math.log(v / (1 - v)), abs=1e-14)
-
-
 def test_two_classes_are_the_general_formula() -> None:
     """K = 2 has a shortcut; a third class without probability must not change φ."""
     two = log_softmax(np.random.default_rng(0).normal(0, 3, (50, 2, 2)))

@@ -110,13 +110,6 @@ def test_soft_labels_follow_the_model_and_the_noise_is_drawn_once(monkeypatch: p
     np.testing.assert_allclose(given[1][1], softmax(once.logits(inputs)[0]), atol=1e-5)
 
 
-def test_alibi_without_noise_is_training_on_the_labels() -> None:
-    inputs, labels = problem(models=1)
-    soft, plain = (train_labelled(RECIPE, inputs, labels, [one], K, seeds(1), soft=flag)
-                   for one, flag in ((Alibi(float("inf"), K), True), (None, False)))
-    np.testing.assert_allclose(soft.bank.logits(inputs), plain.bank.logits(inputs), atol=1e-6)
-
-
 def test_stages_randomise_each_label_once_under_the_model_before() -> None:
     inputs, labels = problem(models=2)
     watched = [Watched(), Watched()]
@@ -135,15 +128,6 @@ def test_stages_randomise_each_label_once_under_the_model_before() -> None:
         np.testing.assert_allclose(one.asked[1][1], softmax(before[m, found.stage[m] == 1]), atol=1e-12)
     last = fit_bank(RECIPE, inputs, found.trained, K, [child(child(one, TRAINING), 1) for one in seeds(2)])
     assert found.bank.logits(inputs).tobytes() == last.logits(inputs).tobytes()
-
-
-def test_a_prior_that_a_model_learnt_lets_the_second_half_lie_less() -> None:
-    """LP-2ST at a small ε on labels that the inputs tell: RRWithPrior erases less where the first model knows."""
-    inputs, labels = problem(240, 3)
-    recipe = Mlp(hidden=8, layers=1, epochs=20, batch=16, rate=0.02)
-    found = train_in_stages(recipe, inputs, labels, [RRWithPrior(1.0, K)] * 3, K, seeds(3))
-    told = [(found.trained == labels)[found.stage == number].mean() for number in range(2)]
-    assert told[1] > told[0] + 0.1
 
 
 def test_impossible_calls() -> None:

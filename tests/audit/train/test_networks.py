@@ -121,22 +121,6 @@ def noise(shape: tuple[int, ...] | None) -> Data:
     return Data(given / 128.0 - 1.0 if len(shape) == 1 else given, truth)
 
 
-@pytest.mark.parametrize(("recipe", "shape"), [
-    (Mlp(hidden=32, epochs=200, batch=6, rate=0.01), (7,)), (Cnn(width=4, hidden=16, epochs=120, batch=6), (9, 8)),
-    (Resnet18(width=4, epochs=30, batch=6), (3, 9, 10)),
-    (Rnn(embedding=8, hidden=16, epochs=60, rate=0.02, **WORDS), None),
-    (Rnn(kind="gru", embedding=8, hidden=16, epochs=60, rate=0.02, **WORDS), None),
-    (TokenTransformer(width=16, heads=2, epochs=50, rate=0.005, **WORDS), None),
-], ids=lambda one: getattr(one, "name", ""))
-def test_memorises_labels_that_nothing_tells(recipe: Any, shape: tuple[int, ...] | None) -> None:
-    data = noise(shape)
-    found = recipe.fit(data, nothing(data), 3, seeds(1)[0])
-    assert (found.logits(data.inputs).argmax(axis=1) == data.labels).all()
-    assert found.facts["epochs_done"] == recipe.epochs == len(found.facts["train_accuracy"])
-    assert found.facts["train_accuracy"][-1] > found.facts["train_accuracy"][0]
-    assert found.facts["training_rows"] == 12
-
-
 def test_facts_say_whether_the_accuracy_was_reached() -> None:
     data = noise((7,))
     facts = Mlp(epochs=300, batch=6, rate=0.01, until_accuracy=1.0).fit(data, nothing(data), 3, seeds(1)[0]).facts

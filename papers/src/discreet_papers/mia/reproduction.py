@@ -11,7 +11,7 @@ from discreet.audit.defences.frontier import frontier
 from discreet.audit.engine import Job, Task, run
 from discreet.audit.experiments.membership import audit_task, score_table
 from discreet.audit.experiments.runner import LIBRARIES
-from discreet.audit.membership.embedding import embedding_record
+from discreet.audit.membership.diagnostics import embedding_record
 from discreet.audit.train.recipes.head import embedder
 from discreet.inputs.texts import read_texts
 from discreet_papers.mia.corpora import CORPORA

@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from discreet.core.files import clean
 from discreet.inputs.endpoints import ChatEndpoint, Message
-from discreet_papers.paraphrase.base import marks_of, words_of
+from discreet_papers.paraphrase.rewording import marks_of, words_of
 
 PROMPT = (
     "You reword texts that a classifier will be trained on. Say the text between the lines in other words: the same "

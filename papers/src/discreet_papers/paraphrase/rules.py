@@ -11,19 +11,20 @@ from typing import Any
 
 from numpy.random import Generator
 
-from discreet_papers.paraphrase.base import holds, words_of
 from discreet_papers.paraphrase.rewording import (
     LISTS,
     Edit,
     Turn,
     edited,
     edits_of,
+    holds,
     is_loud,
     keeps,
     lowered,
     reordered,
     turns_of,
     word_lists,
+    words_of,
 )
 
 TRIES = 12

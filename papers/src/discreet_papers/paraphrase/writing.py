@@ -16,8 +16,8 @@ from discreet.core.errors import UsageError
 from discreet.core.files import KeyedHash, clean, dump_json, progress, why, write_atomic
 from discreet.core.records import Estimate
 from discreet.inputs.texts import read_texts
-from discreet_papers.paraphrase.base import Paraphraser, holds, overlap, words_of
 from discreet_papers.paraphrase.llm import Llm
+from discreet_papers.paraphrase.rewording import Paraphraser, holds, overlap, words_of
 from discreet_papers.paraphrase.rules import Rules
 
 FORM = "discreet-paraphrases"

@@ -31,7 +31,7 @@ from discreet_papers.ppe.corpora import (
 from discreet_papers.ppe.curves import Fit, Rows
 from discreet_papers.ppe.detectors import DetectorSettings, Scored, kept, scored
 from discreet_papers.ppe.limits import limited
-from discreet_papers.ppe.seeds import mean_items
+from discreet_papers.ppe.results import mean_items
 from discreet_papers.ppe.tables import TABLES, Domain, made
 from discreet_papers.shared import ROOM, merged_items
 

@@ -11,7 +11,7 @@ from discreet.report import summary as page
 from discreet.report.embedding import diagnostic_name
 from discreet.report.figure import Figure, name_of
 from discreet_papers.report import charts
-from discreet_papers.report.words import words_of
+from discreet_papers.report.charts import words_of
 
 PLACES = ("structure", "corpus", "model", "regime")
 """Columns that go to the title of a table where they hold one value."""

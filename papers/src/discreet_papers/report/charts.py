@@ -1,11 +1,14 @@
-"""The figures of the two papers rerun, from their saved records."""
+"""The figures of the two papers rerun, from their saved records, and the words of the pages of `discreet reproduce`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import Any
+
+import yaml
 
 from discreet.core.numbers import epsilon, number
 from discreet.report import charts
@@ -13,6 +16,14 @@ from discreet.report.charts import datum, dot_figure, drawn
 from discreet.report.embedding import embedding
 from discreet.report.figure import Figure, name_of
 from discreet.report.summary import Record
+
+
+@cache
+def words_of(kind: str) -> dict[str, Any]:
+    """The words of one kind of record, by name."""
+    found: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("words.yaml").read_text(encoding="utf-8"))[kind]
+    return found
+
 
 ROLES = {"paper": "oracle", "honest, logit": "target"}
 NAMES = {"paper": "paper's definition", "honest, logit": "honest, logit scale"}

@@ -1,4 +1,5 @@
-"""`reproduce ppe` to its summary: detectors by the paper's definition and by ours, with the paper's figures."""
+"""`reproduce ppe` to its summary: detectors by the paper's definition and by ours, with the paper's figures; and
+`reproduce pairings`, each configuration on each pairing of partitions."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from discreet.report import summary as page
 from discreet.report.charts import datum, dot_figure, drawn
 from discreet.report.figure import COLOURS, Figure, name_of
 from discreet_papers.report.audits import section, with_paper, without_constant
-from discreet_papers.report.words import words_of
+from discreet_papers.report.charts import words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -178,3 +179,23 @@ def _curves(rows: Sequence[page.Record], domain: str) -> Figure:
         {"detector": row["detector"], "borderline": row["borderline"],
          **{f"{part}_{end}": row[part][end] for part, _ in CURVED for end in ("value", "low", "high")}} for row in rows]
     return drawn(f"augmentation-{name_of(domain)}", draw, data, "augmentation", domain=domain)
+
+
+def pairings_summary(record: page.Record) -> page.Summary:
+    """The summary of `reproduce pairings`: a table a pairing, of the texts that each configuration keeps."""
+    point, found = record["point"], record["configurations"]
+    words = words_of("reproduce pairings")
+    paired, subtyped = ([[head.format(point=point), cell] for head, cell in words[name]]
+                        for name in ("paired", "subtypes"))
+    sections = []
+    for pairing in dict.fromkeys(name for of in found.values() for name in of):
+        rows = [{**of[pairing], "name": name} for name, of in found.items()]
+        subtypes = found.get("default", {}).get(pairing, {}).get("subtypes", {})
+        sections.append(page.part(pairing.replace("_", " "), page.tabled(paired, rows), page.tabled(
+            subtyped, [{**of, "name": kind} for kind, of in subtypes.items()])))
+    mixtures = [(name, say(words["components"], one)) for name, one in (record.get("components") or {}).items()]
+    if mixtures:
+        sections.append(page.part("Gaussian mixtures", page.table(("configuration", "components"), mixtures)))
+    return page.Summary(
+        "reproduce pairings", f"{record['domain']}: texts that the detector does not abstain on; default "
+        f"point {point}", sections=tuple(sections))

@@ -16,8 +16,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from discreet.audit.defences.bench import Bench, Outputs
-from discreet.audit.defences.figures import SHOWN, Figure, Frontier, Point, Queried, figure_of, over_draws
+from discreet.audit.defences.figures import (
+    SHOWN,
+    Bench,
+    Figure,
+    Frontier,
+    Outputs,
+    Point,
+    Queried,
+    figure_of,
+    over_draws,
+)
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, evaluation_sets
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.arrays import log_softmax

@@ -21,12 +21,10 @@ from typing import ClassVar, Literal
 
 from discreet.audit.core.retrained import Means, estimate_of, means_of, two_sided_p
 from discreet.audit.core.verdict import ALPHA, Part, Word
-from discreet.audit.defences.quality import auc_changes, balanced_change, task_aucs
-from discreet.audit.defences.retrainings import Retrainings, Target, changed
-from discreet.audit.membership.guarantee import Guarantee
-from discreet.audit.membership.named_parts import WHOLE
+from discreet.audit.defences.retrainings import Retrainings, Target, auc_changes, balanced_change, changed, task_aucs
+from discreet.audit.membership.facts import Guarantee, utility_of
+from discreet.audit.membership.options import WHOLE
 from discreet.audit.membership.rows import Row
-from discreet.audit.membership.utility import utility_of
 from discreet.audit.scores.table import ScoreTable
 from discreet.core.errors import InputError
 from discreet.core.records import Estimate

@@ -25,14 +25,11 @@ from discreet.audit.membership.controls import (
     same_examples,
 )
 from discreet.audit.membership.evaluation_sets import EvaluationSets, Selector, evaluation_sets
-from discreet.audit.membership.guarantee import Guarantee, guarantee_of
-from discreet.audit.membership.named_parts import check_parts
-from discreet.audit.membership.options import check_brought, check_options
+from discreet.audit.membership.facts import Guarantee, TreeStructure, guarantee_of, learned, utility_of
+from discreet.audit.membership.options import check_brought, check_options, check_parts
 from discreet.audit.membership.parts import PartFinding, covered_parts, part_findings
 from discreet.audit.membership.record_risk import RecordRisk, record_risk, write_records
 from discreet.audit.membership.rows import JudgedRow, Row, estimate_rows, judged_rows, with_permutations
-from discreet.audit.membership.structure import TreeStructure
-from discreet.audit.membership.utility import learned, utility_of
 from discreet.audit.membership.verdict import VerdictInputs, claims_of, control_states, judge, strongest_rival
 from discreet.audit.scores.load import load_scores
 from discreet.audit.scores.table import ScoreTable
@@ -55,7 +52,7 @@ class TargetAudit(Part):
     strongest attack over all records names, `gains` what naming by the primary endpoint is worth at each base rate;
     `parts` is what the primary endpoint finds in each part of the data, all records first; `records` is the risk of
     each member, None without a primary endpoint; `utility` is that of
-    `discreet.audit.membership.utility.utility_of`, `guarantee` is None for a model without one,
+    `discreet.audit.membership.facts.utility_of`, `guarantee` is None for a model without one,
     `curves` are ROC curves of the global rows.
     """
 

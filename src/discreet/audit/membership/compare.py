@@ -20,7 +20,7 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Audit, Part, Sentence, Sentences, Word
 from discreet.audit.membership.attack import PRIMARY, Scores, score_all
 from discreet.audit.membership.evaluation_sets import Selector, evaluation_sets, selector_p, true_class_p
-from discreet.audit.membership.named_parts import FEWEST, WHOLE
+from discreet.audit.membership.options import FEWEST, WHOLE
 from discreet.audit.membership.parts import CoveredPart, covered_parts
 from discreet.audit.membership.rows import JudgedRow, estimate_row, judged_row
 from discreet.audit.scores.table import Examples, ScoreTable

@@ -16,15 +16,20 @@ from numpy.random import Generator
 import discreet
 from discreet.audit.core.verdict import check_at_least
 from discreet.audit.membership.audit import MembershipAudit, audit_membership
-from discreet.audit.membership.memory_sets import MemorySets, blind_features, group_codes, label_codes
-from discreet.audit.membership.named_parts import check_parts
-from discreet.audit.membership.options import AuditOptions, check_options
-from discreet.audit.membership.structure import tree_structure
+from discreet.audit.membership.facts import tree_structure
+from discreet.audit.membership.memory_sets import (
+    MemorySets,
+    blind_features,
+    can_clone,
+    fitted_clone,
+    group_codes,
+    label_codes,
+)
+from discreet.audit.membership.options import AuditOptions, check_options, check_parts
 from discreet.audit.scores.adapters.in_memory import Answers, Recorded, check_model, score_in_memory
 from discreet.audit.scores.adapters.scorer import class_codes, named_classes
 from discreet.audit.scores.check import check_enough, check_table
 from discreet.audit.scores.table import CHECKPOINT_OF, IN, OUT, Examples, Model, ReferenceKind, Role, ScoreTable
-from discreet.audit.train.clones import can_clone, fitted_clone
 from discreet.core.calls import check_flags, checked_call
 from discreet.core.design import shown_design
 from discreet.core.errors import InputError, UsageError, need, shown

@@ -21,7 +21,7 @@ from discreet.audit.core.power import inflation_of, records_to_pass
 from discreet.audit.core.resampling import Units
 from discreet.audit.core.verdict import ALPHA, Part
 from discreet.audit.membership.evaluation_sets import Selector
-from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, class_called, named_parts
+from discreet.audit.membership.options import FEWEST, LEAST_LIKELY, WHOLE, class_called, named_parts
 from discreet.audit.membership.rows import NO_CONTROL, JudgedRow
 from discreet.audit.scores.table import PartKind, ScoreTable
 from discreet.core.design import off

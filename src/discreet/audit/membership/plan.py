@@ -27,7 +27,7 @@ from discreet.audit.core.power import (
     records_to_pass,
 )
 from discreet.audit.membership.evaluation_sets import POPULATION_MOST, POPULATION_SHARE
-from discreet.audit.membership.named_parts import FEWEST, WHOLE
+from discreet.audit.membership.options import FEWEST, WHOLE
 from discreet.core.errors import UsageError
 
 REPETITIONS = (1, 4, 16)

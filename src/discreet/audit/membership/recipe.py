@@ -1,7 +1,7 @@
 """The verdict on a recipe: several retrainings on the same records with other seeds, the retraining as the unit.
 
 The figure of a retraining is the mean over its targets. In each part the mean over retrainings has a standard error
-that counts the retrainings and the records (`discreet.stats.retraining`).
+that counts the retrainings and the records (`discreet.audit.core.retrained`).
 
 - *Fail*: in some part the mean exceeds its tolerance, its one-sided p, adjusted by Holm over the parts, is below .05,
   and the mean difference to the control models is clear of 0, or of the whole tolerance where these are off.

@@ -2,7 +2,7 @@
 
 A member's scores are compared with those of the non-members of its own part, its class and stated groups: where a
 random draw decided membership, a record that the model does not remember is exchangeable with them. The honest attacks
-are joined into one score (`discreet.stats.conformal.joint_scores`), its conformal p values are adjusted by Benjamini
+are joined into one score (`discreet.stats.attackers.joint_scores`), its conformal p values are adjusted by Benjamini
 and Hochberg over all members, and members with q <= `ERROR` are named. On a model that remembers nobody, the list is
 then empty in 95% of audits at least.
 """
@@ -26,12 +26,11 @@ from discreet.core.design import ASSIGNED, Design, decides, reads_apart
 from discreet.core.files import atomic_writer
 from discreet.core.records import Estimate
 from discreet.core.types import BoolArray, FloatArray, IntArray
-from discreet.inputs.duplicates import nearest_duplicates
-from discreet.stats.attackers import distinct_attacks
-from discreet.stats.conformal import (
+from discreet.stats.attackers import (
     benjamini_hochberg,
     conformal_p,
     controls_needed,
+    distinct_attacks,
     joint_scores,
     shortest_list,
 )
@@ -331,6 +330,9 @@ def _nearest(table: ScoreTable, rows: IntArray, truth: BoolArray, named: BoolArr
     """(m,) id of the nearest duplicate of each named member among the judged records, None where there is none."""
     found = np.full(int(truth.sum()), None, dtype=object)
     if texts is not None and named.any() and rows.size <= MOST_TEXTS:
+        # Most tables come without texts.
+        from discreet.inputs.duplicates import nearest_duplicates
+
         ids = table.examples.id[rows]
         asked = np.flatnonzero(truth)[named]
         near = nearest_duplicates([texts[str(one)] for one in ids], asked)

@@ -31,8 +31,8 @@ from discreet.audit.core.verdict import (
 )
 from discreet.audit.membership.controls import PlantedLeak
 from discreet.audit.membership.evaluation_sets import BOUNDARY_N, EvaluationSets
-from discreet.audit.membership.guarantee import Guarantee
-from discreet.audit.membership.named_parts import WHOLE
+from discreet.audit.membership.facts import Guarantee
+from discreet.audit.membership.options import WHOLE
 from discreet.audit.membership.parts import PartFinding, excluded_names
 from discreet.audit.membership.rows import Row
 from discreet.audit.scores.table import ScoreTable

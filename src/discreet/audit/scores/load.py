@@ -12,8 +12,8 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from discreet.audit.scores.check import check_label_table, check_table
-from discreet.audit.scores.logits import class_logits
 from discreet.audit.scores.read import EXAMPLE_COLUMNS, MODEL_COLUMNS, Grid, ObjectArray, absent, open_scores, short
+from discreet.audit.scores.signals import class_logits
 from discreet.audit.scores.table import (
     CANARY,
     CONTROL,

@@ -25,9 +25,8 @@ from discreet.core.lazy import lazily
 
 if TYPE_CHECKING:
     from discreet.audit.sealed.certificate import Certificate, Signer, make_certificate, read_public_key, unseal
-    from discreet.audit.sealed.figures import POWER, findings
     from discreet.audit.sealed.opening import Opening, known_commitment, read_coins, read_openings, record_opening
-    from discreet.audit.sealed.scores import Revealed, Scores, read_scores, reveal, under_seal
+    from discreet.audit.sealed.scores import POWER, Revealed, Scores, findings, read_scores, reveal, under_seal
     from discreet.audit.sealed.sealing import Datum, Sealed, read_data, seal
 
 __all__ = ["POWER", "Certificate", "Datum", "Opening", "Revealed", "Scores", "Sealed", "Signer", "findings",
@@ -35,10 +34,10 @@ __all__ = ["POWER", "Certificate", "Datum", "Opening", "Revealed", "Scores", "Se
            "read_scores", "record_opening", "reveal", "seal", "under_seal", "unseal"]
 HOMES = {
     "Certificate": "discreet.audit.sealed.certificate", "Datum": "discreet.audit.sealed.sealing",
-    "Opening": "discreet.audit.sealed.opening", "POWER": "discreet.audit.sealed.figures",
+    "Opening": "discreet.audit.sealed.opening", "POWER": "discreet.audit.sealed.scores",
     "Revealed": "discreet.audit.sealed.scores", "Scores": "discreet.audit.sealed.scores",
     "Sealed": "discreet.audit.sealed.sealing", "Signer": "discreet.audit.sealed.certificate",
-    "findings": "discreet.audit.sealed.figures", "known_commitment": "discreet.audit.sealed.opening",
+    "findings": "discreet.audit.sealed.scores", "known_commitment": "discreet.audit.sealed.opening",
     "make_certificate": "discreet.audit.sealed.certificate", "read_coins": "discreet.audit.sealed.opening",
     "read_data": "discreet.audit.sealed.sealing", "read_openings": "discreet.audit.sealed.opening",
     "read_public_key": "discreet.audit.sealed.certificate", "read_scores": "discreet.audit.sealed.scores",

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet import __version__
-from discreet.audit.scores.logits import LARGEST
+from discreet.audit.scores.signals import LARGEST
 from discreet.audit.sealed import opening as commitments
-from discreet.audit.sealed.figures import TOLERANCE, findings, in_range
-from discreet.audit.sealed.scores import Revealed, Rows, read_scores, reveal
+from discreet.audit.sealed.scores import TOLERANCE, Revealed, Rows, findings, in_range, read_scores, reveal
 from discreet.audit.sealed.sealing import FILES
 from discreet.core.calls import checked_call, path_of
 from discreet.core.errors import InputError, UsageError, need, shown

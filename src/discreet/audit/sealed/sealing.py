@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.core.verdict import check_at_least
-from discreet.audit.sealed.figures import ALPHA
 from discreet.audit.sealed.opening import COINS_KIND, COMMITMENT_KIND, Opening, Unit
-from discreet.audit.sealed.scores import Rows, rows_of
+from discreet.audit.sealed.scores import ALPHA, Rows, rows_of
 from discreet.core.calls import checked_call, path_of
 from discreet.core.errors import InputError, UsageError, shown
 from discreet.core.files import KeyedHash, clean, dump_json

@@ -15,7 +15,7 @@ from tests.audit.experiments.labels.made_up import INF, RECIPE, experiment_of, w
 
 from discreet.audit.engine import DataFile, Store
 from discreet.audit.experiments import Trained, train
-from discreet.audit.experiments.labels import NONE, Arm, LabelExperiment, arms_of, joined
+from discreet.audit.experiments.labels import NONE, LabelExperiment, arms_of, joined
 from discreet.audit.labels.audit import audit_labels
 from discreet.audit.labels.memorisation import utility_of
 from discreet.audit.scores.check import check_label_table
@@ -143,13 +143,6 @@ def test_a_later_epsilon_and_a_later_seed_train_themselves_alone(data: Path, sto
     names = [model.name for model in table.models]
     for place, model in enumerate(old.models):
         np.testing.assert_array_equal(table.logits[names.index(model.name)], old.logits[place])
-
-
-def test_company_in_a_bank_changes_nothing_that_matters(data: Path, done: list[Done], tmp_path: Path) -> None:
-    [alone] = trained([experiment_of(data, arms=(Arm("rr", 2.0),), references=0)], tmp_path / "s")
-    table, old = alone.table(), done[0].table()
-    np.testing.assert_allclose(table.logits[0], old.logits[old.targets[1]], atol=1e-4)
-    np.testing.assert_array_equal(table.canaries.trained[0], old.canaries.trained[old.targets[1]])
 
 
 def test_all_models_are_trained_as_long_as_the_one_without_noise(data: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.audit.train.transformer.tiny import MAKERS
 from discreet.audit.engine import run
 from discreet.audit.experiments import train
 from discreet.audit.experiments.membership.experiment import audit_task
-from discreet.audit.experiments.membership.table import ROLES
+from discreet.audit.experiments.membership.training import ROLES
 from discreet.audit.scores.check import check_table
 from discreet.audit.train import load_fitted
 from discreet.core.errors import InputError

@@ -5,9 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.optimize import brentq
 
 from discreet.audit.labels.attacker_view import OracleView, PrivilegedView, all_attacks
 from discreet.audit.labels.attacks.lia_delta_margin import (
@@ -80,31 +77,6 @@ def test_each_source_takes_its_own_labels(make_view: Any) -> None:
         expected = delta_margin(view.log_p, labels, 1.0, 1.0, "p1-second")
         assert found[source].label.tolist() == expected.label.tolist()
     assert len({tuple(one.label.tolist()) for one in found.values()}) == 4
-
-
-LEAST_RATIO = 0.37336461770167406
-"""The largest of (2 p − 1) / (−ln(1 − p)): 1 / (1 + u) with 2 (1 + u) = eᵘ, u > 0."""
-
-
-def crossing(ratio: float) -> float:
-    """p* in [½, 1) where 2 p − 1 = −(β/α) ln p."""
-    return float(brentq(lambda p: 2 * p - 1 + ratio * log(p), 0.5, 1.0, xtol=1e-15))
-
-
-@given(st.floats(0.01, 50.0), st.floats(0.5, 0.999999))
-def test_a_class_one_row_passes_above_the_crossing(ratio: float, p1: float) -> None:
-    log_p = np.log([[1.0 - p1, p1]])
-    if abs(p1 - crossing(ratio)) > 1e-9:
-        passes = delta_margin(log_p, np.array([1]), 1.0, ratio, "p1-second").label[0] == 1
-        assert passes == (p1 > crossing(ratio))
-
-
-@given(st.floats(0.0, 1.0, exclude_max=True, exclude_min=True))
-def test_a_class_zero_row_is_never_guessed_wrong_from_the_least_ratio_on_but_below(p1: float) -> None:
-    log_p = np.array([[np.log1p(-p1), np.log(p1)]])
-    assert delta_margin(log_p, np.array([0]), 1.0, LEAST_RATIO * (1 + 1e-9), "p1-second").label[0] == 0
-    worst = np.log([[LEAST_RATIO / 2.0, 1.0 - LEAST_RATIO / 2.0]])
-    assert delta_margin(worst, np.array([0]), 1.0, LEAST_RATIO * (1 - 1e-6), "p1-second").label[0] == 1
 
 
 def test_what_is_printed_and_what_is_tried() -> None:

@@ -109,24 +109,6 @@ def test_references_as_an_obvious_loop(make_view: Any, classes: int, centred: bo
     assert found.confidence == pytest.approx([sorted(lead)[-1] - sorted(lead)[-2] for lead in leads])
 
 
-def test_it_sees_through_what_all_models_think() -> None:
-    """All prefer class 0; the target a little less than the others."""
-    view = View(np.log([[0.7, 0.3]]), References(("r",), np.log([[[0.8, 0.2]]]), np.array([[0]])))
-    assert ReferenceCalibrated().guess(view).label.tolist() == [1]
-
-
-def test_centring_takes_away_what_all_rows_share(make_view: Any) -> None:
-    """References that are surer of one class everywhere: plain leads are all of the other class, centred ones are
-    those of references that are not."""
-    view = make_view(classes=2, models=3)
-    surer = view.references.log_p + np.array([0.0, 9.0])
-    surer -= np.log(np.exp(surer).sum(axis=2, keepdims=True))
-    moved = View(view.log_p, References(view.references.names, surer, view.references.label))
-    assert set(ReferenceCalibrated().guess(moved).label.tolist()) == {0}
-    assert (ReferenceCalibrated(centred=True).guess(moved).label
-            == ReferenceCalibrated(centred=True).guess(view).label).all()
-
-
 def test_no_references(make_view: Any) -> None:
     attack = ReferenceCalibrated()
     empty = References((), np.zeros((0, 40, 3)), np.zeros((0, 40), dtype=np.int64))

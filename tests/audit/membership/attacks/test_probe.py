@@ -16,7 +16,6 @@ from discreet.audit.membership.attack import References, View
 from discreet.audit.membership.attacks import probe
 from discreet.audit.membership.attacks.probe import Probe, features
 from discreet.audit.scores.table import ReferenceKind
-from discreet.stats import auroc
 
 
 def one_row(log_p: np.ndarray, y: int) -> list[float]:
@@ -47,34 +46,6 @@ def test_it_is_scalers_and_regressions_on_the_rows_that_may_be_used(make_view: M
     fitted = LogisticRegression(max_iter=1_000).fit(scaler.transform(rows), truth)
     expected = fitted.decision_function(scaler.transform(features(view.target, view.label)))
     np.testing.assert_allclose(Probe().scores(view, "p", kind, rng), expected, rtol=1e-3, atol=1e-4)
-
-
-def test_judged_rows_teach_nothing(make_view: MakeView, rng: Generator) -> None:
-    """Whatever the references say of judged rows, and whoever trained on them, the probe is the same."""
-    view = make_view(n=80)
-    given = view.references["population"]
-    log_p, member = given.log_p.copy(), given.member.copy()
-    log_p[:, view.judged] = np.log(1 / 3)
-    member[:, view.judged] = 1 - member[:, view.judged]
-    changed = replace(view, references={"population": References(log_p, member)})
-    assert np.array_equal(
-        Probe().scores(view, "p", "population", rng), Probe().scores(changed, "p", "population", rng))
-
-
-def test_it_finds_members_that_are_surer(rng: Generator) -> None:
-    """Models are surer of what they trained on: the probe learns that on other rows and carries it over."""
-    n, models = 600, 4
-    draw = np.random.default_rng(1)
-    label = draw.integers(0, 2, n)
-    member = draw.integers(0, 2, (models + 1, n)).astype(np.int8)
-    value = draw.normal(0, 1, (models + 1, n)) + 2.0 * member
-    right, wrong = -np.log1p(np.exp(-value)), -np.log1p(np.exp(value))
-    log_p = np.where(label[:, None] == np.arange(2), right[..., None], wrong[..., None])[..., None, :]
-    view = View(log_p[-1], label, {"population": References(log_p[:-1], member[:-1])},
-                np.zeros(0, dtype=np.int64), np.arange(n // 2))
-    judged = slice(0, n // 2)
-    scores = Probe().scores(view, "p", "population", rng)
-    assert auroc(scores[judged], member[-1][judged]) > 0.85
 
 
 def test_many_rows_are_thinned(make_view: MakeView, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,28 +51,3 @@ def test_one_paired_reference_is_the_papers_score(rng: Generator) -> None:
     view = View(of(target), np.zeros(3, dtype=np.int64), {"paired": paired}, np.zeros(0, np.int64), np.arange(3))
     expected = [math.log(0.9 / 0.6), math.log(1e-7 / 0.5), math.log(0.5 / 1e-7)]
     np.testing.assert_allclose(Reference().scores(view, "p", "paired", rng), expected, rtol=1e-12)
-
-
-def test_population_references_that_trained_on_a_row_do_not_count_for_it(make_view: MakeView, rng: Generator) -> None:
-    view = make_view(queries=1)
-    given = view.references["population"]
-    wild = np.where((given.member == 1)[..., None, None], np.log(1 / 3), given.log_p)
-    changed = replace(view, references={"population": References(wild, given.member)})
-    assert np.array_equal(Reference().scores(view, "logit", "population", rng),
-                          Reference().scores(changed, "logit", "population", rng))
-
-
-@pytest.mark.parametrize(("kind", "member", "scored"), [("population", 1, False), ("population", -1, False),
-                                                        ("neutral", 1, False), ("neutral", -1, False),
-                                                        ("paired", 1, True), ("paired", -1, True)])
-def test_which_membership_may_stand_for_not_trained(make_view: MakeView, rng: Generator, kind: ReferenceKind,
-                                                    member: int, scored: bool) -> None:
-    view = make_view()
-    given = view.references[kind]
-    codes = given.member.copy()
-    codes[:, 3] = member
-    codes[:, 4] = 0
-    scores = Reference().scores(
-        replace(view, references={kind: References(given.log_p, codes)}), "p", kind, rng)
-    assert np.isfinite(scores[3]) == scored
-    assert np.isfinite(scores[4])

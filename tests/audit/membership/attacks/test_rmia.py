@@ -53,17 +53,6 @@ def test_offline_is_the_definition(make_view: MakeView, rng: Generator, kind: Re
     np.testing.assert_allclose(scores, by_hand(view, kind, 1.0, a), atol=1e-12)
 
 
-def test_population_records_that_nobody_trained_on(make_view: MakeView, rng: Generator) -> None:
-    """Their prior is the mean over the references: they are still compared with."""
-    view = make_view(n=100, models=6)
-    member = view.references["population"].member.copy()
-    member[:, view.population] = 0
-    outside = replace(view, references={"population": References(view.references["population"].log_p, member)})
-    scores = Rmia().scores(outside, "p", "population", rng)
-    np.testing.assert_allclose(scores, by_hand(outside, "population", 1.0, None), atol=1e-12)
-    assert np.isfinite(scores[view.population]).all()
-
-
 ratios = st.lists(
     st.one_of(st.sampled_from([0.5, 1.0, 1.0 + 2**-52, 1.0 - 2**-53, 2.0, 3.0, 1e-30, 1e30]), st.floats(1e-30, 1e30)),
     min_size=1, max_size=30)

@@ -12,7 +12,7 @@ from tests.heavy import need, quiet
 
 from discreet.audit.scores.adapters import in_memory
 from discreet.audit.scores.adapters.in_memory import Answers, check_model, score_in_memory
-from discreet.audit.scores.logits import CLIP
+from discreet.audit.scores.signals import CLIP
 from discreet.core.errors import InputError, MissingExtraError, UsageError
 
 RNG = np.random.default_rng(0)

@@ -39,22 +39,6 @@ class TestEpsilonOfAMatrix:
                    for o in range(outputs))
         assert epsilon_of(matrix) == pytest.approx(slow, abs=1e-12)
 
-    @settings(deadline=None)
-    @given(CHANCES, st.integers(2, 4))
-    def test_post_processing_does_not_raise_it(self, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]],
-                                               merged: int) -> None:
-        matrix = rows_to_one(weights)
-        after = rows_to_one(np.random.default_rng(merged).random((matrix.shape[1], merged)))
-        assert epsilon_of(matrix @ after) <= epsilon_of(matrix) + 1e-9
-
-    @settings(deadline=None)
-    @given(CHANCES)
-    def test_two_independent_uses_add_up(self, weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> None:
-        matrix = rows_to_one(weights)
-        twice = np.stack([np.outer(row, row).ravel() for row in matrix])
-        # The same output twice attains both maxima.
-        assert epsilon_of(twice) == pytest.approx(2 * epsilon_of(matrix), abs=1e-9)
-
     @pytest.mark.parametrize(("matrix", "epsilon"), [
         ([[1.0, 0.0], [0.5, 0.5]], inf), ([[0.75, 0.25, 0.0], [0.25, 0.75, 0.0]], log(3)), ([[0.2, 0.8]] * 3, 0.0)])
     def test_its_ends(self, matrix: list[list[float]], epsilon: float) -> None:

@@ -10,13 +10,15 @@ from typing import Any, Literal
 
 from discreet.audit.engine import DataFile, Job, Result, Task
 from discreet.audit.experiments.membership.assign import check_sizes
-from discreet.audit.experiments.membership.table import ROLES, score_table, training_record
 from discreet.audit.experiments.membership.training import (
+    ROLES,
     fit_mismatched,
     fit_role,
     fit_shadows,
     prepare_rows,
     rows_of,
+    score_table,
+    training_record,
 )
 from discreet.audit.experiments.runner import LIBRARIES, PLANTED, Spec, check_planted, check_recipe, read_once
 from discreet.audit.membership.audit import audit_membership

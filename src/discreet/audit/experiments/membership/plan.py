@@ -19,9 +19,8 @@ from discreet.audit.core.resampling import Units
 from discreet.audit.engine import Result, run, seeds_of
 from discreet.audit.experiments.membership.assign import SCORED, training_rows
 from discreet.audit.experiments.membership.experiment import MembershipExperiment
-from discreet.audit.experiments.membership.table import ROLES, examples_of
-from discreet.audit.experiments.membership.training import data_of
-from discreet.audit.membership.named_parts import FEWEST, LEAST_LIKELY, WHOLE, check_parts, named_parts, part_name
+from discreet.audit.experiments.membership.training import ROLES, data_of, examples_of
+from discreet.audit.membership.options import FEWEST, LEAST_LIKELY, WHOLE, check_parts, named_parts, part_name
 from discreet.audit.membership.parts import LEAST_LIKELY_SIZE
 from discreet.audit.scores.adapters.scorer import named_classes
 from discreet.audit.scores.table import Model, ScoreTable

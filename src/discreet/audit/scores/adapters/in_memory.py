@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.audit.scores.adapters.scorer import Settings, as_logits, score_texts
-from discreet.audit.scores.logits import CLIP
+from discreet.audit.scores.signals import CLIP
 from discreet.core.errors import InputError, UsageError, need
 from discreet.core.types import FloatArray
 from discreet.inputs.in_memory import taken

@@ -19,7 +19,7 @@ from typing import Literal, Protocol, get_args
 
 import numpy as np
 
-from discreet.audit.scores.logits import CLIP, ROUNDING, off_one
+from discreet.audit.scores.signals import CLIP, ROUNDING, off_one
 from discreet.audit.train.transformer.reading import NONE, prompt_of
 from discreet.core.errors import InputError, UsageError
 from discreet.core.files import KeyedHash, progress, why, write_atomic

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.stats.retraining import retrained_mean
+from discreet.audit.core.retrained import retrained_mean
 
 
 def test_without_error_over_records_it_is_the_t_interval() -> None:

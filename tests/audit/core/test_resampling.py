@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.audit.core import resampling
 from discreet.audit.core.resampling import PermutedRow, joint_tpr, masked_auc, max_t
 from discreet.audit.membership.evaluation_sets import boundary
 from discreet.stats import auroc, bootstrap_weights, max_t_p, tpr_at_fpr
@@ -42,6 +43,22 @@ def test_reaches_further_where_the_top_is_drawn_too_rarely() -> None:
     weights = np.concatenate(list(
         bootstrap_weights(n, np.random.default_rng(2), n_resamples=400, strata=member, groups=groups)))
     assert np.allclose(draws[0, 0], weighted_tpr_at_fpr(scores, member, weights, 0.05))
+
+
+def test_many_examples_are_resampled_by_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many, only the draws of examples that the figures read are made."""
+    rng = np.random.default_rng(11)
+    member = np.arange(4_000) < 2_400
+    scores = [rng.normal(size=4_000) + shift * member for shift in (0.4, 1.2)]
+    (points, every), (same, few) = (joint_tpr(scores, member, FPRS, np.random.default_rng(4), n_resamples=3_000)
+                                    for most in (4_000, 3_999) if monkeypatch.setattr(resampling, "MANY", most) is None)
+    assert np.array_equal(points, same)
+    assert few.shape == every.shape
+    assert not np.array_equal(few, every)
+    for one, other in ((every, few), (every[0] - every[1], few[0] - few[1])):
+        deviation = one.std(axis=-1)
+        assert np.all(np.abs(one.mean(axis=-1) - other.mean(axis=-1)) < 0.1 * deviation)
+        assert np.all(np.abs(other.std(axis=-1) / deviation - 1.0) < 0.07)
 
 
 def test_negatives_that_tie_where_the_part_is_cut() -> None:

@@ -28,25 +28,30 @@ IN, OUT, OTHER = ROWS[:120], ROWS[120:240], ROWS[240:]
 Train = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def tokenizer() -> Any:
+def tokenizer_of(words: list[str]) -> Any:
     with quiet():
         return transformers.PreTrainedTokenizerFast(
-            tokenizer_object=wordpiece(WORDS), pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
+            tokenizer_object=wordpiece(words), pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
             sep_token="[SEP]", model_max_length=24)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return tokenizer_of(WORDS)
 
 
 @pytest.fixture
 def train(tmp_path: Path, tokenizer: Any) -> Train:
     def run(callbacks: list[Any], rows: list[dict[str, Any]] = IN, *, epochs: int = 2, folder: str = "run",
-            resume: Any = None, frozen: bool = False, hidden_dropout: float = 0.3, **more: Any) -> Any:
+            resume: Any = None, frozen: bool = False, hidden_dropout: float = 0.3, hidden: int = 16,
+            classes: str = "calm toxic", tokenizer: Any = tokenizer, **more: Any) -> Any:
         """A trainer that trained a random BERT with dropout."""
         with quiet():
             torch.manual_seed(0)
             model = transformers.BertForSequenceClassification(transformers.BertConfig(
-                vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
-                intermediate_size=32, max_position_embeddings=24, hidden_dropout_prob=hidden_dropout,
-                id2label={0: "calm", 1: "toxic"}))
+                vocab_size=len(tokenizer), hidden_size=hidden, num_hidden_layers=1, num_attention_heads=2,
+                intermediate_size=2 * hidden, max_position_embeddings=24, hidden_dropout_prob=hidden_dropout,
+                id2label=dict(enumerate(classes.split()))))
             arguments: dict[str, Any] = {"num_train_epochs": epochs, "learning_rate": 0.01, "report_to": [],
                                          "disable_tqdm": True, "use_cpu": True, "logging_steps": 1,
                                          "save_strategy": "no", "seed": 1, **more}
@@ -157,6 +162,22 @@ def test_other_trainings_bring_control_and_trajectory(train: Train, tmp_path: Pa
         target.audit(control=3)
     with pytest.raises(UsageError, match="neutral holds a AuditCallback: expected"):
         target.audit(neutral=[discreet.AuditCallback(IN, OUT[:50])])
+
+
+def test_a_model_that_memorises_fails(train: Train) -> None:
+    """Labels are random, so that a record tells its label only to a model that was trained on it; records of the same
+    draw that nobody trained on are the other audit."""
+    pairs, rng = [a + b for a in "abcdefghijklmnop" for b in "abcdefghijklmnop"], np.random.default_rng(0)
+    rows = [{"text": " ".join(rng.choice(pairs, 10)), "label": int(label)} for label in rng.integers(4, size=180)]
+    memorised, unseen = (discreet.AuditCallback(rows[part], rows[120:], every=1_000)
+                         for part in (slice(60), slice(60, 120)))
+    train([memorised, unseen], rows[:60], epochs=90, per_device_train_batch_size=60, hidden_dropout=0.0, hidden=32,
+          classes="a b c d", tokenizer=tokenizer_of(pairs))
+    found, other = (one.audit(**QUICK) for one in (memorised, unseen))
+    assert (found.verdict, found.decisive.judgement.reason_codes[0]) == ("fail", "leak")
+    assert (found.decisive.primary.auc.low or 0) > 0.7  # type: ignore[union-attr]
+    assert other.verdict == "inconclusive"
+    assert other.decisive.parts[0].state != "exceeds"
 
 
 def test_a_resumed_training_goes_on(train: Train, tmp_path: Path) -> None:

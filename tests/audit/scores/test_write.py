@@ -72,6 +72,21 @@ def test_rows_that_were_not_scored_are_not_written(tmp_path: Path) -> None:
         load_scores(tmp_path / "s.parquet")
 
 
+def test_a_row_group_holds_all_rows_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row group holds the names of all examples: with one a million rows a large file grows with their square."""
+    sizes = []
+    write = parquet.ParquetWriter.write_table
+
+    def spy(writer: Any, rows: Any, row_group_size: int | None = None) -> None:
+        sizes.append((rows.num_rows, row_group_size))
+        write(writer, rows, row_group_size)
+
+    monkeypatch.setattr(parquet.ParquetWriter, "write_table", spy)
+    table = small()
+    write_scores(table, tmp_path / "scores.parquet")
+    assert sizes == [(table.logits[0, :, :, 0].size,) * 2] * len(table.models)
+
+
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     table, path = small(), tmp_path / "s.parquet"
     write_scores(table, path)

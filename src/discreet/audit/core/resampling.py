@@ -27,6 +27,8 @@ from discreet.stats.roc import most_count
 
 BLOCK = 1 << 22
 """Size of a block of permutations: permutations by examples."""
+MANY = 1 << 21
+"""Examples above which a resample draws only those that its figures read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +105,12 @@ class _Tops(NamedTuple):
         start = np.cumsum([0, *(higher.size for higher in positives[:-1])])
         return cls(np.stack(every), np.stack(aboves), np.concatenate(positives), start, np.array(which), whole)
 
+    def alone(self) -> tuple[_Tops, IntArray]:
+        """The same by places among the examples that it reads, and which those are (m,), rising."""
+        read = np.unique(np.append(self.negatives, self.positives))
+        negatives, positives = (np.searchsorted(read, one) for one in (self.negatives, self.positives))
+        return self._replace(negatives=negatives, positives=positives), read
+
     def tpr(self, weights: IntArray, allowed: IntArray, n_pos: IntArray) -> FloatArray | None:
         """(k, f, b) under weights (b, n), where `allowed` (f, b) negatives may pass of which `n_pos` positives there
         are; None where this part does not reach far enough."""
@@ -134,11 +142,16 @@ def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[fl
     if groups is not None:
         groups = np.concatenate([groups[member], groups[~member]])
     reach = max(fprs) * n_neg
-    top = _Tops.of((one[rows] for one in scores), member, int(reach + 8 * sqrt(reach + 1) + 8))
-    as_it_is = np.ones((1, member.size), dtype=np.int64)
+    # So far that without groups no resample ends above: 16 deviations of how often the part is drawn, and more.
+    top, size = _Tops.of((one[rows] for one in scores), member, int(reach + 16 * sqrt(reach + 1) + 64)), member.size
+    if groups is None and size > MANY:
+        top, read = top.alone()
+        size, of_pos = read.size, int(np.searchsorted(read, n_pos))
+        resamples = _drawn_among(((of_pos, n_pos), (size - of_pos, n_neg)), rng, n_resamples)
+    else:
+        resamples = bootstrap_weights(size, rng, n_resamples=n_resamples, strata=strata, groups=groups)
     parts = []
-    for weights in chain([as_it_is],
-                         bootstrap_weights(member.size, rng, n_resamples=n_resamples, strata=strata, groups=groups)):
+    for weights in chain([np.ones((1, size), dtype=np.int64)], resamples):
         drawn = np.array([n_pos]), np.array([n_neg])
         if groups is not None:  # else as many members and non-members as there are
             drawn = weights.sum(axis=1, where=strata), weights.sum(axis=1, where=~strata)
@@ -152,6 +165,14 @@ def joint_tpr(scores: Sequence[FloatArray], member: BoolArray, fprs: Sequence[fl
         parts.append(found)
     every = np.concatenate(parts, axis=2)
     return every[..., 0], every[..., 1:]
+
+
+def _drawn_among(sizes: Sequence[tuple[int, int]], rng: Generator, n_resamples: int) -> Iterator[IntArray]:
+    """Rows (1, places) of how often each of m places is drawn in a resample of n examples, for each (m, n) of `sizes`:
+    a binomial number of the n draws falls on them. The other draws need not be made."""
+    for _ in range(n_resamples):
+        yield np.concatenate([np.bincount(rng.integers(0, max(m, 1), rng.binomial(n, m / n)), minlength=m)
+                              for m, n in sizes])[None, :]
 
 
 class PermutedRow(NamedTuple):

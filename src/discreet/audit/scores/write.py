@@ -41,7 +41,9 @@ def write_scores(table: ScoreTable, path: Path | str) -> None:
             **{name: values.take(example) for name, values in _set(table, place).items()}, **_scores(table, place)})
         scored = ~np.isnan(table.logits[place]).all(axis=-1).ravel()
         writer = writer or parquet.ParquetWriter(sink, rows.schema, compression="zstd")
-        writer.write_table(rows if scored.all() else rows.filter(pa.array(scored)))
+        kept = rows if scored.all() else rows.filter(pa.array(scored))
+        # A row group holds the names of all examples, however few rows it has: one a model, not one a million rows.
+        writer.write_table(kept, row_group_size=max(1, len(kept)))
     writer.close()
     write_atomic(path, sink.getvalue().to_pybytes())
 

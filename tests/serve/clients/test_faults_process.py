@@ -48,16 +48,16 @@ def judges_well(proxy: Proxy) -> bool:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_worker_that_hangs_fails_its_answer_and_is_replaced(proxy: Proxy, stream: bool) -> None:
-    (worker,) = proxy.served.workers()
+def test_a_worker_that_hangs_fails_its_answer_and_is_replaced(shared: Proxy, stream: bool) -> None:
+    (worker,) = shared.served.workers()
     os.kill(worker, signal.SIGSTOP)
-    failed = asked(proxy, "person", stream=stream)
+    failed = asked(shared, "person", stream=stream)
     assert failed.status_code == (200 if stream else 503)
     assert '"code": "privacy/not_judged"' in failed.text.replace('":"', '": "')
     assert "litigator" not in failed.text
     assert "[DONE]" not in failed.text
-    until(lambda: judges_well(proxy))
-    assert worker not in proxy.served.workers()
+    until(lambda: judges_well(shared))
+    assert worker not in shared.served.workers()
 
 
 def test_a_database_that_goes_and_comes_back_while_tickets_wait(proxy: Proxy, tmp_path: Path) -> None:

@@ -238,4 +238,5 @@ def _names_loopback(host: str) -> bool:
 
 
 def _too_large(most: int) -> RefusedError:
-    return RefusedError(413, "too_large", f"the body is over {most:,} bytes; send less in one request")
+    setting = "" if most == SIGN_IN_BYTES else ", or have limits.body_bytes raised in the settings"
+    return RefusedError(413, "too_large", f"the body is over {most:,} bytes; send less in one request{setting}")

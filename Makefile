@@ -54,7 +54,7 @@ docs: $(STAMP)
 
 $(SCHEMATHESIS):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet 'schemathesis>=4.32,<5'
+	$(@D)/bin/python -m pip install --quiet --no-compile 'schemathesis>=4.32,<5'
 	touch $@
 
 # jax-privacy and SACRO-ML say what they need; of what PrivacyGuard says, its attacks and their analysis need these. The
@@ -142,12 +142,12 @@ SUPPLY := $(PEERS)/supply/.installed
 
 $(RELEASE): pyproject.toml
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet '.[postgres]'
+	$(@D)/bin/python -m pip install --quiet --no-compile '.[postgres]'
 	touch $@
 
 $(SUPPLY):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet 'cyclonedx-bom>=7,<8' 'pip-audit>=2.7,<3'
+	$(@D)/bin/python -m pip install --quiet --no-compile 'cyclonedx-bom>=7,<8' 'pip-audit>=2.7,<3'
 	touch $@
 
 sbom: $(RELEASE) $(SUPPLY)

@@ -21,7 +21,7 @@ from discreet.serve.limits import Rate, RefusedError, busy, refuse
 from discreet.serve.settings import Limits
 from discreet.serve.values import is_loopback
 
-OPEN = ("/health/", "/console", "/openapi.json")
+OPEN = ("/health", "/console", "/openapi.json")
 """Beginnings of paths without a key; `/` is another."""
 UNCOUNTED = "/metrics"
 """A path with a key that is served however much is open."""

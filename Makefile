@@ -33,9 +33,10 @@ test: $(STAMP) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
 # What needs more than pip brings (chromium, node, npm, postgresql, wrk): fails where it cannot run. Without kubectl or
-# promtool their checks of deploy/ are skipped, which the last lines say.
+# promtool their checks of deploy/ are skipped, which the last lines say. To collect the other files takes half a minute.
 test-services: $(STAMP) $(SCHEMATHESIS)
-	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" tests
+	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" \
+	  $$(grep -rl --include='*.py' 'mark\.services' tests)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -19,8 +19,8 @@ from discreet.guard.text.direct.detect import known_types
 
 Guards = Mapping[str, Guard]
 
-MANY = int(os.environ.get("DISCREET_FUZZ", "20000"))
-"""Texts of the long run; DISCREET_FUZZ=100000 is the whole campaign, ten minutes of a core."""
+MANY = int(os.environ.get("DISCREET_FUZZ", "10000"))
+"""Texts of the long run, other ones than those of the short run; DISCREET_FUZZ=100000 takes ten minutes of a core."""
 FRAGMENTS = (
     "She is 52", "a 61-year-old", "welder", "from Omaha", "in Tulsa,", "two kids", "I am", "my husband", "Mrs. Ortiz",
     "he", "lives", "works at Boeing", "has asthma", "married", "if", "patients", "should", "you", "we", "the patient",
@@ -94,7 +94,7 @@ def test_many_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards, bulk: 
     again: list[tuple[Guard, Answer, Verdict]] = []
     share = bulk // len(guards)
     for seed, guard in enumerate(guards.values()):
-        batch = list(drawn(np.random.default_rng(seed), share))
+        batch = list(drawn(np.random.default_rng([seed, bulk]), share))
         for answer, verdict in zip(batch, guard.check_many(batch), strict=True):
             assert_sound(guard, answer, verdict)
             seen[verdict.action] += 1

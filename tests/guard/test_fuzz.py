@@ -19,7 +19,7 @@ from discreet.guard.text.direct.detect import known_types
 
 Guards = Mapping[str, Guard]
 
-MANY = int(os.environ.get("DISCREET_FUZZ", "10000"))
+MANY = int(os.environ.get("DISCREET_FUZZ", "5000"))
 """Texts of the long run, other ones than those of the short run; DISCREET_FUZZ=100000 takes ten minutes of a core."""
 FRAGMENTS = (
     "She is 52", "a 61-year-old", "welder", "from Omaha", "in Tulsa,", "two kids", "I am", "my husband", "Mrs. Ortiz",

@@ -33,9 +33,10 @@ test: $(STAMP) lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
 # What needs more than pip brings (chromium, node, npm, postgresql, wrk): fails where it cannot run. Without kubectl or
-# promtool their checks of deploy/ are skipped, which the last lines say.
+# promtool their checks of deploy/ are skipped, which the last lines say. To collect the other files takes half a minute.
 test-services: $(STAMP) $(SCHEMATHESIS)
-	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" tests
+	$(BIN)/python -m pytest -q -ra -m services -o addopts="--strict-markers --strict-config --import-mode=importlib" \
+	  $$(grep -rl --include='*.py' 'mark\.services' tests)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -54,7 +55,7 @@ docs: $(STAMP)
 
 $(SCHEMATHESIS):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet 'schemathesis>=4.32,<5'
+	$(@D)/bin/python -m pip install --quiet --no-compile 'schemathesis>=4.32,<5'
 	touch $@
 
 # jax-privacy and SACRO-ML say what they need; of what PrivacyGuard says, its attacks and their analysis need these. The
@@ -142,12 +143,12 @@ SUPPLY := $(PEERS)/supply/.installed
 
 $(RELEASE): pyproject.toml
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet '.[postgres]'
+	$(@D)/bin/python -m pip install --quiet --no-compile '.[postgres]'
 	touch $@
 
 $(SUPPLY):
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet 'cyclonedx-bom>=7,<8' 'pip-audit>=2.7,<3'
+	$(@D)/bin/python -m pip install --quiet --no-compile 'cyclonedx-bom>=7,<8' 'pip-audit>=2.7,<3'
 	touch $@
 
 sbom: $(RELEASE) $(SUPPLY)

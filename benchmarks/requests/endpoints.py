@@ -155,7 +155,7 @@ def sent(content: Row, shape: Row) -> tuple[list[Row], Row]:
 
 
 def proxy(pairs: list[Pair]) -> list[Row]:
-    python = environment("openai", "openai>=3.54,<4")
+    python = environment("clients")
     given: list[Row] = []
     to: list[tuple[str, str, Row, Row]] = []
     with tempfile.TemporaryDirectory() as made, model_of([one for _, one in pairs]) as upstream:
@@ -194,7 +194,7 @@ def langchain(pairs: list[Pair]) -> list[Row]:
 
 
 def llamaindex(pairs: list[Pair]) -> list[Row]:
-    python = environment("llamaindex", "pytest", "--editable", f"{ROOT}[llamaindex]")
+    python = environment("llamaindex")
     to = [("llamaindex, streamed" if stream else "llamaindex", way, shape, content) for stream in (False, True)
           for shape, content in pairs if shape["name"] == ENGINE for way in ("undeclared", "declared")]
     given = [_plain(content) | {"way": way, "stream": name.endswith("streamed")} for name, way, _, content in to]

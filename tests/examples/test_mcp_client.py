@@ -12,7 +12,7 @@ from tests.serve.integrations.environments import ROOT, environment
 @pytest.mark.services
 @pytest.mark.enable_socket
 def test_what_a_model_hands_to_tools_and_says_of_their_results() -> None:
-    python = environment("mcp", "--editable", str(ROOT), "mcp>=2.3,<3")
+    python = environment("service")
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     ended = subprocess.run([python, ROOT / "examples" / "mcp_client.py"], capture_output=True, text=True, check=False,
                            env=clean, timeout=120)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isfinite
@@ -18,6 +19,8 @@ from discreet.guard.text.direct.detect import known_types
 
 Guards = Mapping[str, Guard]
 
+MANY = int(os.environ.get("DISCREET_FUZZ", "5000"))
+"""Texts of the long run, other ones than those of the short run; DISCREET_FUZZ=100000 takes ten minutes of a core."""
 FRAGMENTS = (
     "She is 52", "a 61-year-old", "welder", "from Omaha", "in Tulsa,", "two kids", "I am", "my husband", "Mrs. Ortiz",
     "he", "lives", "works at Boeing", "has asthma", "married", "if", "patients", "should", "you", "we", "the patient",
@@ -85,13 +88,13 @@ def drawn(rng: np.random.Generator, n: int) -> Iterable[Answer]:
 
 
 @pytest.mark.parametrize("bulk", [
-    pytest.param(6_000, marks=pytest.mark.slow), pytest.param(100_000, marks=pytest.mark.services)])
+    pytest.param(6_000, marks=pytest.mark.slow), pytest.param(MANY, marks=pytest.mark.services)])
 def test_many_texts_are_judged_alike_in_a_batch_and_alone(guards: Guards, bulk: int) -> None:
     seen: dict[str, int] = dict.fromkeys(ACTIONS, 0)
     again: list[tuple[Guard, Answer, Verdict]] = []
     share = bulk // len(guards)
     for seed, guard in enumerate(guards.values()):
-        batch = list(drawn(np.random.default_rng(seed), share))
+        batch = list(drawn(np.random.default_rng([seed, bulk]), share))
         for answer, verdict in zip(batch, guard.check_many(batch), strict=True):
             assert_sound(guard, answer, verdict)
             seen[verdict.action] += 1

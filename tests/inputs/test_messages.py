@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode, encodebytes, urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -155,10 +156,12 @@ def test_fields_of_unknown_messages_are_nobodys_words() -> None:
 
 
 def test_bytes_are_no_text_and_deep_messages_are_refused() -> None:
-    for part in ({"type": "file", "file": {"file_data": "JVBE" * 99}},
-                 {"type": "document", "source": {"type": "base64", "data": "JVBE" * 99}},
-                 {"type": "file", "file": {"x": "data:application/pdf;base64,JVBE"}}):
-        assert list(turns_of(user(part))) == []
+    for raw in (b"%PDF-1.7\n", b"PK\x03\x04 44", PASSAGE.encode() * 200 + b"\xff", b"\xfe\xff"):
+        data = b64encode(raw).decode()
+        for part in ({"type": "file", "file": {"file_data": data}}, {"type": "input_file", "file_data": data},
+                     {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": data}},
+                     {"type": "file", "file": {"x": f"data:application/octet-stream;base64,{data}"}}):
+            assert list(turns_of(user(part))) == []
     deep: Any = "x"
     for _ in range(40):
         deep = [deep]
@@ -168,6 +171,33 @@ def test_bytes_are_no_text_and_deep_messages_are_refused() -> None:
         deep = [deep]
     with pytest.raises(TooDeepError):
         asked_of([{"role": "tool", "structuredContent": deep}])
+
+
+TEXT_FILES = [("text/plain", PASSAGE.encode()), ("text/markdown", PASSAGE.encode("utf-8-sig")),
+              ("text/csv; charset=utf-8", PASSAGE.encode()), ("application/json", PASSAGE.encode("utf-16")),
+              ("text/plain", PASSAGE.encode() + b" Caf\xe9."), ("application/octet-stream", PASSAGE.encode() * 200)]
+
+
+@pytest.mark.parametrize(("kind", "raw"), TEXT_FILES)
+def test_a_text_file_in_base64_is_retrieved_text(kind: str, raw: bytes) -> None:
+    data = b64encode(raw).decode()
+    address = f"data:{kind.replace(' ', '')};base64,{data}"
+    for part in ({"type": "file", "file": {"filename": "a.txt", "file_data": address}},
+                 {"type": "input_file", "filename": "a.txt", "file_data": address},
+                 {"type": "document", "source": {"type": "base64", "media_type": kind, "data": data}},
+                 {"type": "resource", "resource": {"uri": "a:b", "mimeType": kind, "blob": data}},
+                 {"type": "file", "source_type": "base64", "mime_type": kind, "data": data}):
+        [(origin, said), asked] = told(user(part, text(MINE)))
+        assert (origin, PASSAGE in said, asked) == ("retrieved", True, ("user", MINE))
+        assert told(user({"type": "tool_result", "content": [part]}))[0][0] == "tool"
+
+
+@pytest.mark.parametrize("data", [
+    b64encode(PASSAGE.encode()).decode(), b64encode(PASSAGE.encode() * 9).decode().rstrip("="), PASSAGE,
+    urlsafe_b64encode(PASSAGE.encode() * 9).decode(), encodebytes(PASSAGE.encode() * 9).decode(), f"data:,{PASSAGE}"])
+def test_a_file_without_a_type_is_retrieved_text_where_it_is_one(data: str) -> None:
+    [(origin, said)] = told(user({"type": "file", "file": {"file_data": data}}))
+    assert (origin, PASSAGE in said) == ("retrieved", True)
 
 
 @pytest.mark.parametrize(("more", "alone"), [

@@ -106,6 +106,16 @@ def test_a_sign_in_is_small_and_comes_soon(start: Start) -> None:
     service = start()
     found = service.client.post("/console/sign-in", content=b"k" * (SIGN_IN_BYTES + 1))
     assert found.status_code == 413
+    assert "limits.body_bytes" not in found.text
+
+
+def test_a_body_that_is_too_large_is_told_which_setting_says_so(start: Start) -> None:
+    """A picture of three megabytes is an ordinary request: whoever runs the service must learn what lets it in."""
+    picture = {"text": "data:image/png;base64," + "A" * 3_000_000}
+    refused = start().ask("/v1/check", picture)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_large")
+    assert "over 2,000,000 bytes; send less in one request, or have limits.body_bytes raised" in refused.text
+    assert start(limits={"body_bytes": 5_000_000}).ask("/v1/check", picture).json()["error"]["code"] == "too_long"
 
 
 def test_a_file_of_keys_that_is_gone_lets_nobody_in_and_is_no_crash(start: Start) -> None:

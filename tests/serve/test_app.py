@@ -231,3 +231,18 @@ def test_a_load_balancer_may_probe_by_head(start: Start) -> None:
     assert service.ask("/health/ready", method="HEAD").status_code == 503
     assert service.ask("/metrics", role="nobody", method="HEAD").status_code == 401
     assert service.ask("/v1/check", method="HEAD").status_code == 405  # What changes something answers its own alone.
+
+
+@pytest.mark.parametrize("path", ["/health", "/healthz", "/health/"])
+def test_a_probe_at_another_path_is_told_the_right_ones_and_not_to_bring_a_key(start: Start, path: str) -> None:
+    response = start().ask(path, role="nobody")
+    assert (response.status_code, response.json()["error"]["message"]) == (
+        404, "there is nothing of that name; did you mean /health/live or /health/ready?")
+
+
+@pytest.mark.parametrize(("path", "methods"), [("/v1/check", "POST"), ("/guards/medical/v1/moderations", "POST"),
+                                               ("/v1/observed", "GET"), ("/", "GET")])
+def test_another_method_is_named(start: Start, path: str, methods: str) -> None:
+    response = start().ask(path, role="operator", method="DELETE")
+    assert response.status_code == 405
+    assert response.json()["error"]["message"] == f"another method was expected: {methods}"

@@ -108,6 +108,42 @@ def test_a_head_that_does_not_come_closes_the_connection(tmp_path: Path, sent: b
     assert asyncio.run(attack()) < 3
 
 
+@pytest.mark.parametrize(("target", "answered"), [
+    ("http://other.test/health%20/live?a=b", "other.test /health /live a=b"), ("HTTPS://other.test", "other.test / "),
+    ("http://[::1]:80/?http://x/", "[::1]:80 / http://x/"), ("/a?http://x/", "localhost /a http://x/"),
+    ("ftp://other.test/a", "localhost ftp://other.test/a "),
+    ("http://me@other.test/", "localhost http://me@other.test/ ")])
+def test_a_request_for_a_whole_address_is_one_for_its_path(tmp_path: Path, target: str, answered: str) -> None:
+    """Twice on one connection, and at once: the second is read when the first is answered."""
+    async def echo(scope: Any, receive: Any, send: Any) -> None:
+        [host] = [value.decode() for name, value in scope["headers"] if name == b"host"]
+        said = f"{host} {scope['path']} {scope['query_string'].decode()}".encode()
+        length = str(len(said)).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+        await send({"type": "http.response.body", "body": said})
+
+    async def ask() -> list[str]:
+        server = uvicorn.Server(uvicorn.Config(echo, uds=str(tmp_path / "s"), lifespan="off", log_config=None,
+                                               http=Patient))
+        serving = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 2)
+        async with asyncio.timeout(10):
+            said = []
+            for _ in range(2):
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+                said.append((await reader.readexactly(length)).decode())
+        writer.close()
+        server.should_exit = True
+        await serving
+        return said
+
+    assert asyncio.run(ask()) == [answered] * 2
+
+
 SLOW = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n1"
 SLOW_SIGN_IN = b"POST /console/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nk"
 

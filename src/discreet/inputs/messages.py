@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+import string
+from base64 import b64decode
+from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,11 +31,19 @@ DATA = ("structuredContent", "structured_content")
 MEDIA = ("image", "image_url", "input_image", "audio", "audio_url", "input_audio", "video", "video_url", "input_video")
 _OF_MEDIA = (*MEDIA, "url", "uri", "data", "detail", "format", "file", "source_type")
 """Fields in which a picture or a sound stands, by its bytes or its address; beside them may be texts."""
-_NO_TEXT = frozenset(("type", "role", "id", "tool_use_id", "tool_call_id", "call_id", "file_id", "media_type",
-                      "mime_type", "mimeType", "blob", "base64", "file_data", "signature", "encrypted_content",
-                      "cache_control", "annotations", "logprobs"))
-"""Fields of a part that hold ids, kinds and bytes."""
-_BYTES = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,[\w+/=\r\n-]*")
+_FILES = ("file_data", "blob", "base64")
+"""Fields with a file in base64, and `data` where its part says so."""
+_KINDS = ("media_type", "mime_type", "mimeType")
+_TEXT_KIND = re.compile(r"text/.*|application/(.*[+.-])?(json|ndjson|jsonlines|csv|markdown|xml|yaml)")
+_HEAD = 4_096
+"""Characters of base64 by which a file is known to be no text, so that a large one is not decoded."""
+_BASE64 = string.ascii_letters.encode() + b"0123456789+/-_=\r\n"
+_CONTROL = bytes((*range(9), *range(14, 32), 127))
+_NO_TEXT = frozenset(("type", "role", "id", "tool_use_id", "tool_call_id", "call_id", "file_id", *_KINDS, "signature",
+                      "encrypted_content", "cache_control", "annotations", "logprobs"))
+"""Fields of a part that hold ids and kinds."""
+_ADDRESS = re.compile(r"data:(?P<kind>[\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[\w.+-]*)*;base64,", re.ASCII)
+"""How an address begins that is a file itself."""
 _BLOB = re.compile(r"\S*|(?:[\w+/=-]{40,}\r?\n)*[\w+/=-]*\s*", re.ASCII)
 """An address, a word, or base64, which may come in lines."""
 _NO_WORDS = ("type", "id", "cache_control", "logprobs")
@@ -139,25 +150,72 @@ def _turn(role: str, texts: Sequence[str], origin: Origin | None) -> Iterator[Tu
 
 
 def strings_of(value: Any, deepest: int = _DEEPEST, *, media: bool = False) -> Iterator[str]:
-    """Every text at or below a part of a request, but ids, kinds and bytes; with `media` the part is a picture or a
-    sound, whose address is no text. TooDeepError where it is nested too deeply."""
+    """Every text at or below a part of a request, those of files in base64 included, but ids, kinds and other bytes;
+    with `media` the part is a picture or a sound, whose address is no text. TooDeepError where it is nested too
+    deeply."""
     if deepest == 0:
         raise TooDeepError("a message is nested too deeply to be read")
     if isinstance(value, str):
-        if not _BYTES.fullmatch(value):
-            yield value
+        yield from _filed(value) if value.startswith("data:") else (value,)
     elif isinstance(value, list):
         for one in value:
             yield from strings_of(one, deepest - 1, media=media)
     elif isinstance(value, Mapping):
         media = media or value.get("type") in MEDIA
         for name, one in value.items():
-            is_bytes = name == "data" and value.get("type") == "base64"
-            is_blob = media and name in _OF_MEDIA and isinstance(one, str) and _BLOB.fullmatch(one)
+            is_blob = media and name in (*_OF_MEDIA, *_FILES) and isinstance(one, str) and _BLOB.fullmatch(one)
             if name in DATA and one is not None:
                 yield _json(one)
-            elif not is_bytes and not is_blob and name not in _NO_TEXT:
+            elif isinstance(one, str) and not is_blob and (name in _FILES or (name == "data" and _is_base64(value))):
+                yield from _filed(one, next((value[kind] for kind in _KINDS if kind in value), None))
+            elif not is_blob and name not in _NO_TEXT:
                 yield from strings_of(one, deepest - 1, media=media)
+
+
+def _is_base64(part: Mapping[str, Any]) -> bool:
+    return "base64" in (part.get("type"), part.get("source_type"))
+
+
+def _filed(given: str, kind: Any = None) -> Iterator[str]:
+    """The text of a file in base64 or a `data:` address, of a text type or in UTF-8 without control characters; nothing
+    of another file, such as a PDF. What is no base64 is text as it stands."""
+    found = _ADDRESS.match(given)
+    kind = found["kind"] or kind if found else kind
+    declared = isinstance(kind, str) and _TEXT_KIND.fullmatch(kind.lower().partition(";")[0].strip()) is not None
+    try:
+        data = _base64(given[found.end() if found else 0:])
+        if declared or _plain(b64decode(data[:_HEAD]), cut=True) is not None:
+            yield from _read(b64decode(data), declared)
+    except ValueError:
+        yield given
+
+
+def _base64(given: str) -> bytes:
+    """Base64 of either alphabet, in lines or not, padded or not, in one form. ValueError where it is none."""
+    data = given.encode("ascii")
+    if data.translate(None, _BASE64):
+        raise ValueError("no base64")
+    data = data.translate(bytes.maketrans(b"-_", b"+/"), b"=\r\n")
+    return data + b"=" * (-len(data) % 4)
+
+
+def _read(raw: bytes, declared: bool) -> Iterator[str]:
+    """The text of a file, which is `declared` to have one or shows it."""
+    text = _plain(raw)
+    if text is None and declared:
+        text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin-1", "replace")
+    if text is not None:
+        yield text
+
+
+def _plain(raw: bytes, *, cut: bool = False) -> str | None:
+    """Bytes as UTF-8, None where they are no text; those that were `cut` may end within a character."""
+    if raw.startswith(b"%PDF") or len(raw.translate(None, _CONTROL)) < len(raw):
+        return None
+    try:
+        return getincrementaldecoder("utf-8-sig")().decode(raw, final=not cut)
+    except UnicodeDecodeError:
+        return None
 
 
 def _json(data: Any) -> str:

@@ -21,7 +21,7 @@ from discreet.serve.limits import Rate, RefusedError, busy, refuse
 from discreet.serve.settings import Limits
 from discreet.serve.values import is_loopback
 
-OPEN = ("/health/", "/console", "/openapi.json")
+OPEN = ("/health", "/console", "/openapi.json")
 """Beginnings of paths without a key; `/` is another."""
 UNCOUNTED = "/metrics"
 """A path with a key that is served however much is open."""
@@ -238,4 +238,5 @@ def _names_loopback(host: str) -> bool:
 
 
 def _too_large(most: int) -> RefusedError:
-    return RefusedError(413, "too_large", f"the body is over {most:,} bytes; send less in one request")
+    setting = "" if most == SIGN_IN_BYTES else ", or have limits.body_bytes raised in the settings"
+    return RefusedError(413, "too_large", f"the body is over {most:,} bytes; send less in one request{setting}")

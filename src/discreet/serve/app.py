@@ -291,6 +291,9 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     said = STATUSES.get(error.status_code, "The request was refused.")
     if error.status_code == 400:  # FastAPI's word for a body that it could not parse, but for JSON with a mistake.
         said = "the body could not be read; expected JSON in UTF-8, nested no deeper than this protocol is"
+    elif error.status_code == 405:
+        methods = request.app.openapi()["paths"].get(getattr(request.scope.get("route"), "path", ""), ())
+        said = f"another method was expected: {', '.join(methods).upper()}" if methods else said
     elif error.status_code == 404:
         said = absent(request.scope["path"], request.app.openapi()["paths"])
     return _answer(request, RefusedError(error.status_code, "refused", said, error.headers))

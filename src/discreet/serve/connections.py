@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import resource
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import unquote
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 else:
     Base = H11Protocol  # httptools, which uvicorn prefers where it finds it, keeps a head however long it is.
 
+ABSOLUTE = re.compile(rb"https?://([^/?#@]+)(/.*)?", re.IGNORECASE)
+"""A path that names its host too."""
 FILES = 65_536
 """Open files that a process asks for, where it may have as many: the soft limit is often 1,024."""
 
@@ -55,6 +59,17 @@ class Patient(Base):  # type: ignore[misc]
         """The client has gone."""
         super().connection_lost(exc)
         self._stop_waiting()
+
+    def handle_events(self) -> None:
+        """Read what has come. A request for `http://host/path` is one for the path, and its host is that of the
+        address: every server must understand it (RFC 9112, 3.2.2). It is served later, so that it may be changed here.
+        """
+        super().handle_events()
+        scope = self.scope or {"raw_path": b"/"}
+        if found := ABSOLUTE.fullmatch(scope["raw_path"]):
+            path = found[2] or b"/"
+            hosts = [(name, found[1] if name == b"host" else value) for name, value in scope["headers"]]
+            scope |= {"raw_path": path, "path": unquote(path.decode("ascii")), "headers": hosts}
 
     def _look(self) -> None:
         if not self._waits():

@@ -155,6 +155,11 @@ def busy(said: str, retry_s: int = 1) -> RefusedError:
     return RefusedError(429, "busy", f"{said}; come again in {retry_s} s", {"Retry-After": str(retry_s)})
 
 
+def too_long(said: str, most: int) -> RefusedError:
+    """413 for a text that is longer than is judged at a time."""
+    return RefusedError(413, "too_long", f"{said}; expected at most {most:,} (limits.text_chars in the settings)")
+
+
 async def refuse(refused: RefusedError, path: str, send: Send) -> None:
     """Send a refusal without an application, in the protocol of the door at the path."""
     status, said = refused.answer(path)

@@ -52,6 +52,8 @@ def absent(path: str, known: Iterable[str]) -> str:
     given, known = _BELOW_GUARD.sub("", path[:200]), list(known)
     if path.startswith("/console"):
         return "there is no console here: it comes with a review queue (queue in the settings)"
+    if path.startswith("/health"):
+        return "there is nothing of that name; did you mean /health/live or /health/ready?"
     for name, what in ((one, what) for names, what in NEEDS.items() for one in names):
         if given.rstrip("/") == name and name not in known:
             return f"{name} needs {what}"

@@ -98,7 +98,8 @@ class GuardSettings(_Part):
 class Limits(_Part):
     """What a request may be, and how much is judged at a time; everything over it is refused with 413 or 429."""
 
-    body_bytes: int = Field(2_000_000, ge=1_000, description="Bytes of a request's body.")
+    body_bytes: int = Field(2_000_000, ge=1_000, description="Bytes of a request's body, those of pictures "
+                                                                "and files in base64 included.")
     body_s: float = Field(30, gt=0, description="Seconds until a request's body must be whole.")
     text_chars: int = Field(100_000, ge=100, description="Characters of one answer with its question, sources and "
                                                          "conversation.")

@@ -7,6 +7,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,8 @@ def said(body: dict[str, Any]) -> Any:
     return events([{**found, "object": "chat.completion.chunk", "choices": choices}])
 
 
-@pytest.fixture
-def model(socket_enabled: None) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def model() -> Iterator[str]:
     """The address of a model that answers by the question."""
     socket_allow_hosts(["127.0.0.1"])
     answers = Model(said)
@@ -85,21 +86,35 @@ class Proxy:
         return rows[0].id
 
 
-@pytest.fixture
-def proxy(model: str, tmp_path: Path) -> Iterator[Proxy]:
+@contextmanager
+def proxying(model: str, folder: Path) -> Iterator[Proxy]:
     """A service of its own process with a queue, which holds streams for a reviewer."""
-    keys = tmp_path / "keys.json"
+    keys = folder / "keys.json"
     tokens = {role: add_key(keys, role, (), role)[1] for role in ("caller", "reviewer", "operator")}
-    queue: dict[str, Any] = {"url": f"sqlite:///{tmp_path}/queue.db", "key_folder": str(tmp_path / "queue-keys"),
+    queue: dict[str, Any] = {"url": f"sqlite:///{folder}/queue.db", "key_folder": str(folder / "queue-keys"),
                              "undo_s": 0}
-    (tmp_path / "serve.yaml").write_text(yaml.safe_dump({
+    (folder / "serve.yaml").write_text(yaml.safe_dump({
         "guards": {"medical": {"domain": "medical"}}, "keys": str(keys), "workers": 1, "upstream": {"url": model},
         "queue": queue, "limits": {"text_chars": 2000}, "hold_s": 3, "keep_alive_s": 0.2, "deadline_s": 15}))
-    with serving(tmp_path, "--config", "serve.yaml") as served:
+    with serving(folder, "--config", "serve.yaml") as served:
         served.ready()
-        reviews = Queue(queue["url"], tmp_path / "queue-keys", undo_s=0)
+        reviews = Queue(queue["url"], folder / "queue-keys", undo_s=0)
         yield Proxy(served, tokens, reviews)
         reviews.close()
+
+
+@pytest.fixture
+def proxy(model: str, tmp_path: Path) -> Iterator[Proxy]:
+    """A service for one test, which may break it and look at its files."""
+    with proxying(model, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(model: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """A service for the tests of a file, which leave it as it was: a start takes ten seconds of a core."""
+    with proxying(model, tmp_path_factory.mktemp("shared")) as made:
+        yield made
 
 
 def until_it_answers(url: str, process: Any, log: Path) -> None:

@@ -25,20 +25,15 @@ Command = tuple[Sequence[str | Path], dict[str, str]]
 
 
 def dialects() -> Command:
-    python = environment("dialects", "openai>=3.54,<4", "anthropic>=2.12,<3")
-    return [python, HERE / "real_client.py", "real_dialects"], {}
+    return [environment("clients"), HERE / "real_client.py", "real_dialects"], {}
 
 
 def langchain() -> Command:
-    python = environment("langchain-models", "langchain-openai>=1.7,<2", "langchain-anthropic>=1.7,<2")
-    return [python, HERE / "real_client.py", "real_langchain"], {}
+    return [environment("langchain"), HERE / "real_client.py", "real_langchain"], {}
 
 
 def llamaindex() -> Command:
-    # LlamaIndex's newest does not work with Anthropic's client of 1 and 2.
-    python = environment("llamaindex-models", "llama-index-llms-openai>=0.8,<0.9",
-                         "llama-index-llms-anthropic>=0.12,<0.13", "anthropic<1")
-    return [python, HERE / "real_client.py", "real_llamaindex"], {}
+    return [environment("llamaindex"), HERE / "real_client.py", "real_llamaindex"], {}
 
 
 def vercel() -> Command:
@@ -46,9 +41,9 @@ def vercel() -> Command:
     return ["node", HERE / "real_vercel.mjs"], {"CLIENT_PACKAGES": str(folder), "NODE_NO_WARNINGS": "1"}
 
 
-def asks(command: Command, proxy: Proxy, rows: list[tuple[str, str, Any, bool]]) -> list[dict[str, Any]]:
+def asks(command: Command, shared: Proxy, rows: list[tuple[str, str, Any, bool]]) -> list[dict[str, Any]]:
     """What a client hears that asks a door, under a key, a question, streamed or not."""
-    asked = "".join(json.dumps({"url": proxy.served.url, "key": key, "door": door, "question": question,
+    asked = "".join(json.dumps({"url": shared.served.url, "key": key, "door": door, "question": question,
                                 "stream": stream}) + "\n" for door, key, question, stream in rows)
     ended = subprocess.run(command[0], env={**CLEAN, **command[1]}, text=True, input=asked, stdout=subprocess.PIPE,
                            check=True)
@@ -66,11 +61,11 @@ ANTHROPIC = {"type": (400, "BadRequestError"), "size": (413, "ContentTooLargeErr
 """Where Anthropic's client raises another one."""
 
 
-def test_refusals_are_the_errors_of_the_clients(proxy: Proxy) -> None:
+def test_refusals_are_the_errors_of_the_clients(shared: Proxy) -> None:
     cases = [(door, what) for door in ENDS for what in REFUSED if (door, what) != ("completions", "model")]
-    rows = [(door, proxy.tokens.get(REFUSED[what][0], REFUSED[what][0]), REFUSED[what][1], False)
+    rows = [(door, shared.tokens.get(REFUSED[what][0], REFUSED[what][0]), REFUSED[what][1], False)
             for door, what in cases]
-    for (door, what), heard in zip(cases, asks(dialects(), proxy, rows), strict=True):
+    for (door, what), heard in zip(cases, asks(dialects(), shared, rows), strict=True):
         _, _, status, code, kind = REFUSED[what]
         if door == "messages":
             status, kind = ANTHROPIC.get(what, (status, kind))
@@ -80,14 +75,14 @@ def test_refusals_are_the_errors_of_the_clients(proxy: Proxy) -> None:
 
 @pytest.mark.parametrize(("client", "ends"), [(dialects, ENDS), (langchain, ENDS), (llamaindex, ENDS),
                                               (vercel, UNIFIED)])
-def test_unchanged_clients(proxy: Proxy, client: Callable[[], Command], ends: dict[str, tuple[str, str]]) -> None:
+def test_unchanged_clients(shared: Proxy, client: Callable[[], Command], ends: dict[str, tuple[str, str]]) -> None:
     doors = [door for door in ends if client is dialects or door != "completions"]
     rows = [(door, question, stream) for door in doors for question in ("safe", "person", "undecided")
             for stream in (False, True)]
     rows += [("responses", "cut", True), ("messages", "cut", True)]
     rows += [("embeddings", "person", False)] if client is dialects else []
-    key = proxy.tokens["caller"]
-    all_heard = asks(client(), proxy, [(door, key, question, stream) for door, question, stream in rows])
+    key = shared.tokens["caller"]
+    all_heard = asks(client(), shared, [(door, key, question, stream) for door, question, stream in rows])
     for (door, question, _), heard in zip(rows, all_heard, strict=True):
         if door == "embeddings":
             assert heard["text"] == [0.5, 1.0]
@@ -99,4 +94,4 @@ def test_unchanged_clients(proxy: Proxy, client: Callable[[], Command], ends: di
             said = {"safe": SAFE, "person": "withheld", "undecided": "waits for review"}[question]
             assert (heard["text"] == said) if question == "safe" else said in heard["text"]
         assert not any(word in json.dumps(heard) for word in ("litigator", "Omaha", UNDECIDED))
-    assert not any(text in proxy.served.log.read_text() for text in (LITIGATOR, SAFE, UNDECIDED))
+    assert not any(text in shared.served.log.read_text() for text in (LITIGATOR, SAFE, UNDECIDED))

@@ -39,7 +39,7 @@ class LiteLLM:
 @pytest.fixture
 def litellm(proxy: Proxy, tmp_path: Path) -> Iterator[LiteLLM]:
     """LiteLLM in front of the service."""
-    python = environment("litellm", "litellm[proxy]>=1.106,<2")
+    python = environment("litellm")
     [block] = [one for one in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.S | re.M) if "litellm_params" in one]
     assert "http://127.0.0.1:8300" in block
     block = block.replace("http://127.0.0.1:8300", proxy.served.url)

@@ -27,10 +27,10 @@ Ask = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    return environment("openai", "openai>=3.54,<4")
+    return environment("clients")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(python: Path) -> Iterator[subprocess.Popen[str]]:
     """The client, which answers lines."""
     with subprocess.Popen([python, Path(__file__).parent / "real_client.py", "real_openai"], env=CLEAN, text=True,
@@ -41,24 +41,24 @@ def client(python: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def ask(client: subprocess.Popen[str], proxy: Proxy) -> Ask:
+def ask(client: subprocess.Popen[str], shared: Proxy) -> Ask:
     """What the client hears; with `release` a reviewer releases the ticket meanwhile."""
     def asked(question: str, *, stream: bool, role: str = "caller", path: str = "/v1", release: bool = False,
               extra: Any = None) -> Any:
         assert client.stdin is not None
         assert client.stdout is not None
-        client.stdin.write(json.dumps({"url": proxy.served.url + path, "key": proxy.tokens[role], "stream": stream,
+        client.stdin.write(json.dumps({"url": shared.served.url + path, "key": shared.tokens[role], "stream": stream,
                                        "question": question, "extra": extra}) + "\n")
         client.stdin.flush()
         if release:
-            proxy.release()
+            shared.release()
         return json.loads(client.stdout.readline())
 
     return asked
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_an_unchanged_client(ask: Ask, proxy: Proxy, stream: bool) -> None:
+def test_an_unchanged_client(ask: Ask, shared: Proxy, stream: bool) -> None:
     safe = ask("safe", stream=stream, path="/guards/medical/v1")
     assert (safe["text"], safe["finish"], safe["tokens"]) == (SAFE, "stop", 7)
     [result] = safe["moderation"]["output"]["results"]
@@ -75,7 +75,7 @@ def test_an_unchanged_client(ask: Ask, proxy: Proxy, stream: bool) -> None:
     cut = ask("cut", stream=True)
     assert (cut["status"], cut["code"]) == (502, "upstream_malformed")
     assert ask("safe", stream=stream, path="/guards/none/v1")["status"] == 404
-    log = proxy.served.log.read_text()
+    log = shared.served.log.read_text()
     assert not any(text in log for text in (LITIGATOR, SAFE, "litigator"))
 
 
@@ -88,15 +88,15 @@ def test_what_a_client_declares_in_its_extra_body(ask: Ask, stream: bool) -> Non
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_an_undecided_answer_waits_and_is_released(ask: Ask, proxy: Proxy, stream: bool) -> None:
+def test_an_undecided_answer_waits_and_is_released(ask: Ask, shared: Proxy, stream: bool) -> None:
     released = ask("undecided", stream=stream, release=True)
     assert (released["text"], released["finish"]) == (UNDECIDED, "stop")
     pending = ask("undecided", stream=stream)
     assert pending["finish"] == "content_filter"
-    ticket = proxy.release()
+    ticket = shared.release()
     assert ticket in pending["text"]
     assert UNDECIDED not in str(pending)
-    assert UNDECIDED not in proxy.served.log.read_text()
+    assert UNDECIDED not in shared.served.log.read_text()
 
 
 def test_the_two_commands_of_the_page(python: Path, model: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pytest_socket import socket_allow_hosts
 from tests.cli.test_serve import ENV, Served
 from tests.serve.clients.test_faults_process import until
 from tests.serve.conftest import LITIGATOR, SAFE
-from tests.serve.integrations.environments import ROOT, environment
+from tests.serve.integrations.environments import environment
 from tests.serve.test_canary import MARK
 
 pytestmark = [pytest.mark.services, pytest.mark.enable_socket]
@@ -33,7 +33,7 @@ def spans_of(text: str) -> list[dict[str, Any]]:
 
 def test_spans_of_the_real_sdk_hold_no_word_of_a_request(tmp_path: Path) -> None:
     socket_allow_hosts(["127.0.0.1"])
-    python = environment("opentelemetry", "--editable", f"{ROOT}[serve]", "opentelemetry-distro")
+    python = environment("service")
     (tmp_path / "serve.yaml").write_text(yaml.safe_dump({
         "guards": {"medical": {"domain": "medical"}}, "no_auth": True, "trace": True, "workers": 1}))
     log, out = tmp_path / "log.jsonl", tmp_path / "spans"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -210,3 +211,31 @@ def test_an_edited_answer_is_judged_with_the_same_words_of_the_user(start: Start
     view = service.gate.queue.read(ticket, "reviewer")
     assert view.user_words == words
     assert view.question == (None if "conversation" in given and not words else given.get("question", MINE))
+
+
+def asked_with_a_file(path: str, kind: str, data: str) -> dict[str, Any]:
+    """A question beside a file in base64, as the clients of the endpoint write them."""
+    address = f"data:{kind};base64,{data}"
+    if path == "/v1/responses":
+        return {"model": "tiny", "input": [{"role": "user", "content": [
+            {"type": "input_file", "filename": "a", "file_data": address}, {"type": "input_text", "text": MINE}]}]}
+    part: dict[str, Any] = {"type": "file", "file": {"filename": "a", "file_data": address}}
+    if path == "/v1/messages":
+        part = {"type": "document", "source": {"type": "base64", "media_type": kind, "data": data}}
+    return {"model": "tiny", "max_tokens": 50, "messages": [
+        {"role": "user", "content": [part, {"type": "text", "text": MINE}]}]}
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/messages", "/v1/chat/completions"])
+def test_text_of_a_file_in_base64_withdraws_consent(proxy: Proxy, path: str) -> None:  # noqa: F811
+    """Who pastes what stands in the file does not tell of themselves. A file of the same bytes goes to the model."""
+    service, model = proxy(ECHO)
+    for kind, raw, code in (("application/pdf", b"%PDF-1.7 \xe2", "ok"), ("text/csv", MINE.encode(), "contextual")):
+        data = b64encode(raw).decode()
+        response = service.ask(path, asked_with_a_file(path, kind, data))
+        assert response.headers["x-discreet-code"].removeprefix("privacy/") == code
+        assert data in json.dumps(model.asked[-1])
+    long = b64encode(b"She is 52. " * 10_000).decode()
+    refused = service.ask(path, asked_with_a_file(path, "text/plain", long))
+    assert (refused.status_code, refused.json()["error"]["code"]) == (413, "too_long")
+    assert "limits.text_chars" in refused.json()["error"]["message"]

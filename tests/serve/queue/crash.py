@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 from discreet.core.errors import ConflictError
 from discreet.serve.queue.tickets import Queue
@@ -12,12 +12,13 @@ from discreet.serve.queue.tickets import Queue
 TEXT = "One of the answers."
 
 
-def main(url: str, keys: str) -> None:
+def main(url: str, keys: str, told: Connection) -> None:
+    """Work; each thing that was done is sent to `told`."""
     queue, lock = Queue(url, Path(keys), undo_s=0), Lock()
 
-    def say(*words: object) -> None:
+    def say(*words: str) -> None:
         with lock:
-            print(*words, flush=True)
+            told.send(words)
 
     def opening() -> None:
         while True:
@@ -44,8 +45,4 @@ def main(url: str, keys: str) -> None:
 
     for work, *arguments in ((opening,), (deciding, "ann"), (deciding, "bob"), (sweeping,)):
         Thread(target=work, args=arguments, daemon=True).start()
-    sys.stdin.read()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    Event().wait()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,9 @@ from discreet.serve.queue.tickets import Queue
 
 pytestmark = pytest.mark.services
 MOMENTS = 50
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["tests.serve.queue.crash"])
+"""Children of it have imported what they need: of a second each, that would be most of the test."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -31,20 +34,23 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
             yield server.database()
 
 
-def killed(url: str, keys: Path, decisions: int, seconds: float) -> list[list[str]]:
+def killed(url: str, keys: Path, decisions: int, seconds: float) -> list[tuple[str, ...]]:
     """What a child said that was killed `seconds` after that many decisions: by work, as a busy machine is slow."""
-    child = subprocess.Popen([sys.executable, "-m", "tests.serve.queue.crash", url, str(keys)], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, text=True, cwd=Path(crash.__file__).parents[3])
-    assert child.stdout is not None
-    said = [child.stdout.readline()]  # it has begun
-    while sum(line.startswith("decided") for line in said) < decisions:
-        said.append(child.stdout.readline())
-        assert said[-1], "it ended by itself"
-    time.sleep(seconds)
-    child.kill()
-    out, _ = child.communicate()
-    # The last line may be cut; what it would have said may be done or not.
-    return [line.split() for line in said + out.splitlines(keepends=True) if line.endswith("\n")]
+    reading, writing = SERVER.Pipe(duplex=False)
+    with reading:
+        child = SERVER.Process(target=crash.main, args=(url, str(keys), writing))
+        child.start()
+        writing.close()
+        said = [reading.recv()]  # it has begun
+        while sum(words[0] == "decided" for words in said) < decisions:
+            said.append(reading.recv())
+        time.sleep(seconds)
+        child.kill()
+        with suppress(EOFError, OSError):  # The last message may be cut; what it would have said may be done or not.
+            while True:
+                said.append(reading.recv())
+        child.join()
+    return said
 
 
 def test_kill_nine_loses_nothing_and_decides_nothing_twice(url: str, tmp_path: Path) -> None:

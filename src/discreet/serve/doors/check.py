@@ -28,7 +28,7 @@ from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import Error, Fields, Many, RefusedError, answers_of
+from discreet.serve.limits import Error, Fields, Many, RefusedError, answers_of, too_long
 from discreet.serve.outcome import Act, Outcome, details
 from discreet.serve.roles import CallerOf
 
@@ -133,8 +133,7 @@ def asked_for(gate: Gate, caller: Caller, body: Judged, path: str | None) -> tup
     given, request = asked(caller, declared, body.question, turns), uuid4().hex
     answers = [replace(given, id=f"{request}-{number}", answer=text) for number, text in enumerate(texts)]
     if (longest := max(map(length_of, answers))) > limits.text_chars:
-        raise RefusedError(413, "too_long", f"{longest:,} characters with question, sources and conversation; "
-                           f"expected at most {limits.text_chars:,}")
+        raise too_long(f"{longest:,} characters with question, sources and conversation", limits.text_chars)
     return guard, request, answers
 
 

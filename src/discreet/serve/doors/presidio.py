@@ -19,7 +19,7 @@ from discreet.guard.text.direct.presidio import ENTITIES
 from discreet.serve.doors.unread import refuse_unread
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
-from discreet.serve.limits import Fields, Many, RefusedError, answers_of
+from discreet.serve.limits import Fields, Many, RefusedError, answers_of, too_long
 from discreet.serve.roles import OperatorOf
 
 NAMES = {ours: theirs for theirs, ours in ENTITIES.items()} | {"person_name": "PERSON", "place": "LOCATION"}
@@ -62,8 +62,8 @@ def router(gate: Gate) -> APIRouter:
         if len(texts) > limits.texts:
             raise RefusedError(413, "texts", f"{len(texts)} texts; expected 1 to {limits.texts}")
         answers = [Answer(uuid4().hex, text) for text in texts]
-        if max(map(length_of, answers)) > limits.text_chars:
-            raise RefusedError(413, "too_long", f"a text is over {limits.text_chars:,} characters")
+        if (longest := max(map(length_of, answers))) > limits.text_chars:
+            raise too_long(f"{longest:,} characters", limits.text_chars)
         outcome = await gate.decide(caller, gate.route(caller, None, None), answers, door="presidio")
         if any(one.verdict.action == "failed" for one in outcome.judgements):
             raise RefusedError(503, "privacy/not_judged", "the guard could not judge the text; nothing was found in it "

@@ -34,7 +34,7 @@ from discreet.serve.doors.upstream import Upstream, malformed
 from discreet.serve.fair import length_of
 from discreet.serve.gate import Gate
 from discreet.serve.keys import Caller
-from discreet.serve.limits import Fields, RefusedError
+from discreet.serve.limits import Fields, RefusedError, too_long
 from discreet.serve.outcome import Outcome
 from discreet.serve.telemetry import crash
 
@@ -167,8 +167,7 @@ class Proxied:
             raise RefusedError(422, "too_deep", "a message is nested too deeply to be read") from None
         given = replace(given, sources=given.sources + retrieved)
         if (said := length_of(given)) > (most := gate.settings.limits.text_chars):
-            raise RefusedError(413, "too_long", f"{said:,} characters of messages and sources; expected at most "
-                               f"{most:,}")
+            raise too_long(f"{said:,} characters of messages, files and sources", most)
         words_alone = not retrieved and sent.body.keys() <= WITHOUT_TEXT and says_words_alone(sent.messages)
         return cls(gate, upstream, caller, guard, sent.body, given, words_alone, protocol, conversation,
                    end_user(user, *sent.users))

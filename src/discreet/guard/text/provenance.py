@@ -176,9 +176,9 @@ def request_of(answer: Answer, docs: Docs | None = None) -> Request:
         before = [*before, *(text for text in asked[:-1] if answer.user_words.strip() not in text)]
         asked = [answer.user_words]
     told = tuple(text for text in before if 0 < len(text.split()) <= _SHORT)[-_BEFORE:]
-    found = (replace(part, text=Public(part.text)) if open_to_all and part.origin == "retrieved" else part
-             for part in parts if part.text.strip())
-    return Request(tuple(found), "\n".join(asked), told, docs=docs)
+    kept = tuple(replace(part, text=Public(part.text)) if open_to_all and part.origin == "retrieved" else part
+                 for part in parts if part.text.strip())
+    return Request(kept, "\n".join(asked), told, docs=docs)
 
 
 class _Others:

@@ -27,8 +27,7 @@ from discreet.inputs.duplicates import NearDuplicates
 from discreet.stats import rate_estimate
 from discreet.synth.campaign import run_campaign
 from discreet.synth.grammar import Cluster, Grammar, without_marks
-from discreet.synth.marginals import PAPER_K, distance
-from discreet.synth.plan import equal_sizes, make_plan
+from discreet.synth.plan import PAPER_K, distance, equal_sizes, make_plan
 from discreet.synth.prompts import Prompter, cut
 from discreet.synth.records import SHARED, Draft, Record, Spec
 from discreet.synth.seeds import SeedPassage, corpora, read_seeds

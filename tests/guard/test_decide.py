@@ -132,10 +132,6 @@ def test_few_words_imply_nothing_that_they_do_not_state(text: str) -> None:
     assert Guard("finance").check(text).action == "safe"
 
 
-def test_an_empty_answer_is_not_safe() -> None:
-    assert cause_of(judged(["out_of_distribution", "unsure"], text=" \n")) == "empty"
-
-
 def test_quotes_are_listed_under_every_cause() -> None:
     for causes in (["direct", "verbatim"], ["verbatim"]):
         assert judged(causes).evidence[-1].type == "quote"  # type: ignore[arg-type]

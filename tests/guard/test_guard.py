@@ -139,10 +139,6 @@ def test_addresses_of_a_firm_are_nobodys(asked: str, text: str, action: str) -> 
     assert Guard("medical").check(Answer("1", text, user_words=asked)).action == action
 
 
-def test_direct_comes_before_the_language(judge: Judge) -> None:
-    assert judge(f"La paciente tiene 52 años y vive con sus dos hijos. {DIRECT[0]}").layer == "direct"
-
-
 def test_another_language_is_left_to_a_reviewer(judge: Judge) -> None:
     text = "La reunión empieza a las nueve y termina a las cinco, pero el lunes la sala está cerrada por las obras."
     verdict = judge(text)
@@ -276,11 +272,6 @@ def test_a_verdict_does_not_depend_on_its_batch_and_says_by_which_policy(guards:
     assert all((v.latency_ms or -1) >= 0 for v in together)
 
 
-def test_many_are_a_list_in_order(guards: Guards) -> None:
-    found = guards["law"].check_many(Answer(str(i), "Yes.") for i in range(3))
-    assert [verdict.id for verdict in found] == ["0", "1", "2"]
-
-
 def test_a_guard_says_what_it_is_and_takes_other_thresholds() -> None:
     guard = Guard("medical", point="strict")
     assert repr(guard) == "Guard('medical', audience='public', point='strict')"
@@ -372,10 +363,3 @@ def test_quotes_of_passages_do_what_the_policy_says(said: QuoteAction, action: s
     assert guard.check(NOTE).action == "safe"
     assert (guard.policy.label() == policy.label()) == (said == "evidence")
     assert Policy.restore(guard.policy.settings(), policy.domain) == guard.policy
-
-
-def test_a_person_is_told_before_a_quote() -> None:
-    said = f"The patient is a 52-year-old litigator from Omaha with two children. {NOTE}"
-    verdict = Guard(replace(Policy.of("medical"), quotes=QuoteRule("flag"))).check(Answer("1", said, sources=(said,)))
-    assert verdict.code == "privacy/contextual"
-    assert verdict.evidence[-1].type == "quote"

@@ -28,8 +28,7 @@ from discreet.core.files import atomic_writer, dump_json, why, write_atomic
 from discreet.core.records import Estimate
 from discreet.guard.domains import Domain
 from discreet.stats import rate_estimate
-from discreet.synth.marginals import distances
-from discreet.synth.plan import Batch, Plan, marginals
+from discreet.synth.plan import Batch, Plan, distances, marginals
 from discreet.synth.records import SETTINGS, SHARED, Draft, Generator, Record, Spec, generators
 from discreet.synth.validate import Check, Validator
 

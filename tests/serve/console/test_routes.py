@@ -11,7 +11,6 @@ from tests.guard.population.standin import StandIn
 from tests.serve.conftest import Start
 from tests.serve.console.conftest import LITIGATOR, PART, QUESTION, UNDECIDED, Desk, Person
 
-from discreet.core.errors import NotFoundError
 from discreet.core.records import CAUSES, Cause, Reason
 from discreet.guard.decide import sentence
 from discreet.guard.guard import Guard
@@ -443,14 +442,6 @@ def test_a_blind_recheck_shows_nothing_of_the_first_decision(make: Callable[...,
     found = bela.get("/statistics").text
     assert "blind re-checks ended as the first" in found
     assert "0%" in found
-
-
-def test_a_page_that_is_not_there(desk: Desk) -> None:
-    anna = desk.person("anna")
-    for path in ("/tickets/none", "/tickets/" + "0" * 32):
-        assert anna.get(path).status == 404
-    with pytest.raises(NotFoundError):
-        desk.queue.row("none")
 
 
 def test_the_audit_lists_who_did_what_without_text(desk: Desk) -> None:

@@ -65,8 +65,9 @@ def test_nothing_to_compare_is_no_figure() -> None:
     assert not change([], [])["distinct"].resolved
 
 
-def test_names_and_options() -> None:
+def test_names_and_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("httpx")
+    monkeypatch.chdir(tmp_path)  # A cache has a key of its own, which is made at once.
     assert named("rules") == Rules()
     assert named("llm:http://host:8000/v1?v=1,model=org/m-1") == Llm("http://host:8000/v1?v=1", "org/m-1")
     assert named("llm:http://host/v1,cache=kept,model=m=1") == Llm("http://host/v1", "m=1", cache="kept")

@@ -29,7 +29,7 @@ from discreet_papers.paraphrase.rewording import (
 
 TRIES = 12
 SWAPPED, REORDERED, OPENED, CLOSED = 0.8, 0.6, 0.35, 0.25
-SOURCES = ("base.py", "rewording.py", "rules.py", LISTS)
+SOURCES = ("rewording.py", "rules.py", LISTS)
 ENDS = (".", "!", "?", "…", '"', "”", ")")
 
 

@@ -133,7 +133,7 @@ def test_few_words_imply_nothing_that_they_do_not_state(text: str) -> None:
 
 
 def test_quotes_are_listed_under_every_cause() -> None:
-    for causes in (["direct", "verbatim"], ["verbatim"]):
+    for causes in (["direct", "verbatim"], ["cluster", "verbatim"], ["verbatim"]):
         assert judged(causes).evidence[-1].type == "quote"  # type: ignore[arg-type]
 
 

@@ -210,6 +210,23 @@ def test_effective_number_of_groups_is_kishs() -> None:
     assert found.units_neg == 2.0
 
 
+def test_variance_is_that_of_the_auc_over_samples() -> None:
+    """Users whose trait moves their positives up and their negatives down, so that groups of both classes matter."""
+    rng = np.random.default_rng(8)
+    groups = np.repeat(np.arange(40), 5)
+    with_groups, without, aucs = [], [], []
+    for _ in range(1500):
+        labels = rng.integers(0, 2, 200)
+        scores = 0.7 * rng.normal(size=40)[groups] * (2 * labels - 1) + 0.5 * labels + 0.5 * rng.normal(size=200)
+        core = RocCore.of(scores, labels)
+        aucs.append(core.auroc())
+        with_groups.append(auc_variance(core, groups).variance)
+        without.append(auc_variance(core).variance)
+    truth = np.var(aucs)
+    assert np.mean(with_groups) == pytest.approx(truth, rel=0.12)
+    assert np.mean(without) < 0.5 * truth
+
+
 def test_scores_must_be_of_the_same_examples() -> None:
     with pytest.raises(ValueError, match="equal labels in equal order"):
         auc_covariance([RocCore.of([1, 2, 3, 4], [0, 1, 0, 1]), RocCore.of([1, 2, 3, 4], [1, 1, 0, 0])])

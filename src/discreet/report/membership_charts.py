@@ -123,7 +123,7 @@ def standing(one: Audited) -> Figure | None:
         if part["kind"] != "all records":
             said = f"{part['shown']} (tolerance {given(part['tolerance'])})"
             rows += [(f"your model, {said}", "target", part["auc"], part["n_members"]),
-                     ("control model, there", "control", part["control_auc"], None)]
+                     (f"control model, {part['shown']}", "control", part["control_auc"], None)]
     for part in planted:
         said = f"on records planted {times(part['repetitions'])}"
         rows.append((f"your model, {said}", "second", part["auc"], part["auc"]["n_pos"]))

@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,19 @@ async def _hello(scope: Any, receive: Any, send: Any) -> None:
         pass
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
+
+
+@asynccontextmanager
+async def _listening(app: Any, folder: Path, http: type[Patient], **options: Any) -> AsyncIterator[None]:
+    """A server of an application at the socket `s` of a folder."""
+    server = uvicorn.Server(uvicorn.Config(app, uds=str(folder / "s"), lifespan="off", log_config=None, http=http,
+                                           **options))
+    running = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+    yield
+    server.should_exit = True
+    await running
 
 
 class Hasty(Patient):
@@ -63,19 +77,13 @@ def test_a_body_with_two_lengths_hides_no_request(tmp_path: Path, version: str, 
     hidden = "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
     async def attack() -> bytes:
-        server = uvicorn.Server(uvicorn.Config(app, uds=str(tmp_path / "s"), lifespan="off", log_config=None,
-                                               http=Hasty))
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
-        writer.write(f"POST /v1/check HTTP/{version}\r\nHost: localhost\r\nConnection: keep-alive\r\n{length}"
-                     f"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}".encode())
-        async with asyncio.timeout(10):
-            said = await reader.read()
-        writer.close()
-        server.should_exit = True
-        await serving
+        async with _listening(app, tmp_path, Hasty):
+            reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
+            writer.write(f"POST /v1/check HTTP/{version}\r\nHost: localhost\r\nConnection: keep-alive\r\n{length}"
+                         f"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}".encode())
+            async with asyncio.timeout(10):
+                said = await reader.read()
+            writer.close()
         return said
 
     said = asyncio.run(attack())
@@ -86,23 +94,17 @@ def test_a_body_with_two_lengths_hides_no_request(tmp_path: Path, version: str, 
 @pytest.mark.parametrize("sent", [b"", b"POST / HT", b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"])
 def test_a_head_that_does_not_come_closes_the_connection(tmp_path: Path, sent: bytes) -> None:
     async def attack() -> float:
-        server = uvicorn.Server(uvicorn.Config(_hello, uds=str(tmp_path / "s"), lifespan="off", log_config=None,
-                                               http=Hasty, timeout_keep_alive=60))
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
-        writer.write(sent)
-        if sent.endswith(b"\r\n\r\n"):  # A request that is answered, and the beginning of another.
-            await reader.readuntil(b"ok")
-            writer.write(b"GET")
-        started = time.monotonic()
-        async with asyncio.timeout(10):
-            assert await reader.read() == b""
-        took = time.monotonic() - started
-        writer.close()
-        server.should_exit = True
-        await serving
+        async with _listening(_hello, tmp_path, Hasty, timeout_keep_alive=60):
+            reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
+            writer.write(sent)
+            if sent.endswith(b"\r\n\r\n"):  # A request that is answered, and the beginning of another.
+                await reader.readuntil(b"ok")
+                writer.write(b"GET")
+            started = time.monotonic()
+            async with asyncio.timeout(10):
+                assert await reader.read() == b""
+            took = time.monotonic() - started
+            writer.close()
         return took
 
     assert asyncio.run(attack()) < 3
@@ -123,22 +125,16 @@ def test_a_request_for_a_whole_address_is_one_for_its_path(tmp_path: Path, targe
         await send({"type": "http.response.body", "body": said})
 
     async def ask() -> list[str]:
-        server = uvicorn.Server(uvicorn.Config(echo, uds=str(tmp_path / "s"), lifespan="off", log_config=None,
-                                               http=Patient))
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
-        writer.write(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 2)
-        async with asyncio.timeout(10):
-            said = []
-            for _ in range(2):
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-                said.append((await reader.readexactly(length)).decode())
-        writer.close()
-        server.should_exit = True
-        await serving
+        async with _listening(echo, tmp_path, Patient):
+            reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
+            writer.write(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() * 2)
+            async with asyncio.timeout(10):
+                said = []
+                for _ in range(2):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+                    said.append((await reader.readexactly(length)).decode())
+            writer.close()
         return said
 
     assert asyncio.run(ask()) == [answered] * 2
@@ -151,22 +147,16 @@ SLOW_SIGN_IN = b"POST /console/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 9\
 @pytest.mark.parametrize("sent", [b"", b"POST / HT", SLOW_SIGN_IN])
 def test_of_too_many_that_wait_the_one_that_waited_longest_is_closed(tmp_path: Path, sent: bytes) -> None:
     async def attack() -> list[bool]:
-        server = uvicorn.Server(uvicorn.Config(_hello, uds=str(tmp_path / "s"), lifespan="off", log_config=None,
-                                               http=Crowded))
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        busy, *waiting = [await _opened(tmp_path / "s", part) for part in (SLOW, sent, sent, sent)]
-        async with asyncio.timeout(20):
-            with suppress(ConnectionResetError):
-                assert await waiting[0][0].read() == b""
-            busy[1].write(b"2")
-            await busy[0].readuntil(b"ok")
-        still = [not reader.at_eof() for reader, _ in waiting[1:]]
-        for _, writer in (busy, *waiting):
-            writer.close()
-        server.should_exit = True
-        await serving
+        async with _listening(_hello, tmp_path, Crowded):
+            busy, *waiting = [await _opened(tmp_path / "s", part) for part in (SLOW, sent, sent, sent)]
+            async with asyncio.timeout(20):
+                with suppress(ConnectionResetError):
+                    assert await waiting[0][0].read() == b""
+                busy[1].write(b"2")
+                await busy[0].readuntil(b"ok")
+            still = [not reader.at_eof() for reader, _ in waiting[1:]]
+            for _, writer in (busy, *waiting):
+                writer.close()
         return still
 
     assert asyncio.run(attack()) == [True, True]

@@ -62,7 +62,7 @@ def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[Di
     tells of nobody. Other identifiers stay: they have a form of their own."""
     programs = frozenset(m["name"] for m in programs_in(doc))
     nobody = not any(s.subject in (*PERSONS, "speaker") for s in seen.spans)
-    greeted = patterns("requests")["greeted"].match(_plain(doc.text))
+    greeted = patterns("requests")["greeted"].match(_plain_of(doc))
     first = greeted.end() if greeted else 0
     names = [(*doc.prepared.span(s.start, s.end), s) for s in seen.spans
              if s.kind == "name" and s.start >= first and not _names_nobody(doc.text[s.start : s.end], programs)]
@@ -81,7 +81,7 @@ def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[Di
 
 def programs_in(doc: Doc) -> tuple[re.Match[str], ...]:
     """Where programs say in a text what they are called ("I'm Ava, your virtual assistant")."""
-    return doc.once("programs", lambda: tuple(patterns("requests")["program"].finditer(_plain(doc.text))))
+    return doc.once("programs", lambda: tuple(patterns("requests")["program"].finditer(_plain_of(doc))))
 
 
 def _names_nobody(name: str, programs: frozenset[str] = frozenset()) -> bool:
@@ -278,6 +278,11 @@ def _declines(doc: Doc, span: DirectSpan) -> bool:
     first = max((last for _, last in ends if last <= place), default=0)
     last = min((first for first, _ in ends if first >= place), default=len(sentence))
     return cues["declines"].search(" ".join(sentence[first:last].split())) is not None
+
+
+def _plain_of(doc: Doc) -> str:
+    """The whole text of a document so, made once."""
+    return doc.once("plain", lambda: _plain(doc.text))
 
 
 def _plain(text: str) -> str:

@@ -31,15 +31,16 @@ fact, or that say it in another way."""
 def told_by_passages(reading: Reading, policy: Policy) -> Reading:
     """The reading of an answer, with persons and names that only public passages of its request tell of as public."""
     public, other = _texts(reading.request)
-    around = [Words(one) for one in other]
+    pages, around = [Words(one) for one in public], [Words(one) for one in other]
+    named, beside = [frozenset(words_of(one)) for one in public], [frozenset(words_of(one)) for one in other]
     text = reading.answer.answer
     values = {span: frozenset(words_of(text[span.start : span.end])) for span, subject in reading.direct
               if counts_directly(span, subject, policy)}
     told = {person: facts for person, facts in _facts(reading, policy) if facts}
     persons = {person for person, facts in told.items() if not any(one.tells(fact) for one in around for fact in facts)
-               and any(_tells(one, facts) for one in public)}
-    spans = {span for span, value in values.items() if value and any(value <= set(words_of(one)) for one in public)
-             and all(value.isdisjoint(words_of(one)) for one in other)}
+               and any(_tells(one, facts) for one in pages)}
+    spans = {span for span, value in values.items() if value and any(value <= one for one in named)
+             and all(value.isdisjoint(one) for one in beside)}
     attributes = tuple(replace(a, subject=_PUBLIC, why=f"{a.why}; stands in a public passage", overruled=True)
                        if a.person in persons else a for a in reading.attributes)
     direct = tuple((span, _PUBLIC if span in spans else subject) for span, subject in reading.direct)
@@ -74,10 +75,9 @@ def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, tuple[Fact, 
             yield counted[0].person, tuple(dict.fromkeys(fact for fact in told if fact[1]))
 
 
-def _tells(passage: str, facts: Sequence[Fact]) -> bool:
-    """Whether nearly all that is told of a person, every age among it, stands in a passage: a fact does by more than
-    half of its words."""
-    words = Words(passage)
+def _tells(words: Words, facts: Sequence[Fact]) -> bool:
+    """Whether nearly all that is told of a person, every age among it, stands in a passage of these words: a fact does
+    by more than half of its own."""
     found = [2 * sum(words.tells((kind, (one,))) for one in of) > len(of) for kind, of in facts]
     ages = (told for (kind, _), told in zip(facts, found, strict=True) if kind == "age")
     return all(ages) and sum(found) >= _NEARLY * len(facts)

@@ -1,6 +1,6 @@
 """Train the network that reads an answer together with its question, and write it into the package beside the reader.
 
-    python -m benchmarks.reader.classifier --data DATA --refuse REFUSE.PY [--epochs 2] [--rate 1.2e-4] [--start F] [--state F] [--seed 1]
+    python -m benchmarks.reader.classifier --data DATA --refuse REFUSE.PY [--epochs 2] [--rate 1.2e-4] [--start F] [--state F] [--seed 1] [--share 1] [--mean F F]
 
 It says which of `CASES` an answer is: a leak, or what else. Answers by writers teach it, requests and roles (`replies.py`), answers
 behind four questions each (`pairs`), and labelled or written passages behind a question that asks for a record, or behind none. What
@@ -29,7 +29,7 @@ from benchmarks.reader.fuse import fuse
 from benchmarks.reader.long import HOSTS, around, in_long, namesake, slipped, stretches, windows
 from benchmarks.reader.model import CASES, weights_folder
 from benchmarks.reader.passages import shared_shingles
-from benchmarks.reader.replies import pairs, replies
+from benchmarks.reader.replies import out_of_documents, pairs, replies
 from benchmarks.reader.rows import Row
 from benchmarks.reader.train import HALVES, MASK, cases, tokenizer
 from tokenizers import Tokenizer
@@ -87,8 +87,15 @@ def encoded(tok: Tokenizer, question: str, answer: str, may: np.ndarray) -> Item
     return [*head, *tail], [0] * len(head) + [1] * len(tail), may
 
 
-def items(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Random) -> Iterator[Item]:
-    """What an epoch reads."""
+def items(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Random, share: float = 1) -> list[Item]:
+    """What an epoch reads: a share of what teaches, and the answers out of documents twice."""
+    told = list(everything(tok, said, passages, rng))
+    out_of = [encoded(tok, row["asked"], row["text"], np.array([row["case"] == one for one in CASES])) for row in out_of_documents()]
+    return [*rng.sample(told, round(share * len(told))), *out_of, *out_of]
+
+
+def everything(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Random) -> Iterator[Item]:
+    """All that teaches but answers out of documents."""
 
     def case(name: str) -> np.ndarray:
         return np.array([name == one for one in CASES])
@@ -150,7 +157,7 @@ def loss_of(logits: Tensor, may: Tensor) -> Tensor:
     return loss
 
 
-def fit(model: Together, said: list[Row], passages: list[Row], *, epochs: int, rate: float, seed: int, size: int = 16) -> None:
+def fit(model: Together, said: list[Row], passages: list[Row], *, epochs: int, rate: float, seed: int, share: float = 1, size: int = 16) -> None:
     """Train in place; the mean of the late weights."""
     torch.manual_seed(seed)
     torch.set_flush_denormal(True)
@@ -158,12 +165,12 @@ def fit(model: Together, said: list[Row], passages: list[Row], *, epochs: int, r
     trained = [p for p in model.t.parameters() if p.requires_grad]
     heads = [*model.att.parameters(), *model.h.parameters()]
     optimiser = torch.optim.AdamW([{"params": trained, "lr": rate}, {"params": heads, "lr": 5 * rate}], weight_decay=0.02)
-    total = epochs * -(-len(list(items(tok, said, passages, random.Random(seed)))) // size)
+    total = epochs * -(-len(items(tok, said, passages, random.Random(seed), share)) // size)
     plan = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: min(1, (s + 1) / (0.04 * total)) * max(0.02, 1 - s / total))
     average, step, began, lost = [p.detach().clone() for p in model.parameters()], 0, time.time(), 0.0
     model.train()
     for _ in range(epochs):
-        for ids, kinds, mask, may in batched(list(items(tok, said, passages, rng)), size, rng):
+        for ids, kinds, mask, may in batched(items(tok, said, passages, rng, share), size, rng):
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=HALVES):
                 logits = model(model.vectors(ids), kinds, mask)
             loss = loss_of(logits.float(), may)
@@ -220,10 +227,12 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=1.2e-4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--share", type=float, default=1, help="of an epoch, so that training that goes on takes less time")
     parser.add_argument("--without", nargs="*", default=["panorama"], help="families that teach nothing, to be judged on")
     parser.add_argument("--twice", nargs="*", default=[], help="writers whose answers are read twice an epoch")
     parser.add_argument("--start", type=Path, help="a state from which training goes on")
     parser.add_argument("--state", type=Path)
+    parser.add_argument("--mean", type=Path, nargs="+", help="states of trainings from one start: their mean is exported")
     parser.add_argument("--output", type=Path, default=FOLDER)
     args = parser.parse_args()
     overlaps = shared_shingles(args.refuse)
@@ -232,12 +241,15 @@ def main() -> None:
     said = [part for r in map(of_answer, answers()) if r["writer"] not in CHOOSING for part in windows(r) if part["case"] in CASES]
     said += [row for row in said if row["writer"] in args.twice]
     model = Together()
-    if args.state and args.state.exists():
+    if args.mean:
+        states = [torch.load(path) for path in args.mean]
+        model.load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
+    elif args.state and args.state.exists():
         model.load_state_dict(torch.load(args.state))
     else:
         if args.start:
             model.load_state_dict(torch.load(args.start))
-        fit(model, said, passages, epochs=args.epochs, rate=args.rate, seed=args.seed)
+        fit(model, said, passages, epochs=args.epochs, rate=args.rate, seed=args.seed, share=args.share)
         if args.state:
             torch.save(model.state_dict(), args.state)
     export(model, args.output, {"made": "benchmarks/reader/classifier.py", "answers": len(said), "passages": len(passages), "epochs": args.epochs, "seed": args.seed})

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.reader.answers import CHOOSING
 from benchmarks.reader.answers import HERE as ASSISTANTS
 from benchmarks.reader.rows import Row, lines
 from benchmarks.requests.score import HERE
@@ -23,6 +24,9 @@ ROLES = ("roles_r1", "roles_r2", "roles_r3", "roles_r5")
 PAIRS = Path(__file__).parent / "pairs"
 ASKED_FOR = {"record": "leak", "fiction": "fictional", "invented": "hypothetical", "dressed": "leak"}
 """What an answer is behind each of the questions of a pair."""
+OF_SORT = {"fiction": "fictional", "history": "historic", "published": "historic", "teaching": "hypothetical", "hypothetical": "hypothetical",
+           "staff": "staff"}  # fmt: skip
+"""What an answer out of a document of a sort is. Public persons teach nothing here: a name in a question must not clear anybody."""
 CASE = {"leak_identifier": "leak", "leak_cluster": "leak", "context_elsewhere": "leak", "probe_confirmed": "leak", "probe_refused": "refused",
         "own": "own", "kin": "kin", "no_leak": "none"}  # fmt: skip
 
@@ -70,10 +74,21 @@ def introduced(rows: list[Row], rng: random.Random) -> Iterator[tuple[str, str]]
 
 def pairs() -> Iterator[Row]:
     """Answers that read like a record and like an invention, behind questions that ask for one, for the other, or for a record told as something else."""
-    for path in sorted(PAIRS.glob("*.jsonl")):
+    for path in sorted(PAIRS.glob("v*.jsonl")):
         for row in lines(path):
             for kind, case in ASKED_FOR.items():
                 yield _row({"id": f"{row['id']} {kind}", "user": row[kind]}, row["answer"], case)
+
+
+def out_of_documents() -> Iterator[Row]:
+    """Answers behind a question to a document about nobody private, and behind one to a record; and short messages about staff and others."""
+    for row in (row for path in sorted(PAIRS.glob("documents_*.jsonl")) for row in lines(path)):
+        if row["writer"] not in CHOOSING:
+            yield _row({"id": f"{row['id']} record", "user": row["record"]}, row["answer"], "leak")
+            if row["sort"] in OF_SORT:
+                yield _row({"id": f"{row['id']} source", "user": row["source"]}, row["answer"], OF_SORT[row["sort"]])
+    for row in (row for path in sorted(PAIRS.glob("messages_*.jsonl")) for row in lines(path)):
+        yield _row({"id": row["id"], "user": row["question"]}, row["answer"], row["case"])
 
 
 def by_grammar(seed: int, each: int = 80) -> Iterator[Row]:

@@ -71,10 +71,18 @@ def test_a_public_rule_makes_nobody_of_a_person_of_whom_it_says_nothing(said: st
 
 
 def test_numbers_and_names_of_a_passage_may_be_told_again() -> None:
-    said = "Henrike Vollmer has been ill at home since May; her number is +49 431 220 9981."
+    said = "Henrike Vollmer is at the laboratory on Mondays; her number is +49 431 220 9981."
     for sources, wanted in (((Public(PAGE),), {"public"}), ((), {"third"})):
         found = GUARD.judge(Answer("1", said, user_words="How do I reach her?", sources=sources)).findings
         assert {one.subject for one in found if one.layer == "direct"} == wanted
+
+
+@pytest.mark.parametrize("said", ["Henrike Vollmer has HIV.", "Henrike Vollmer has been ill at home with epilepsy since May."])
+def test_a_name_of_a_passage_counts_behind_a_fact_that_no_passage_tells(said: str) -> None:
+    told = Answer("1", said, user_words="What is known about her?", sources=(Public(PAGE),))
+    assert action(told) == "flag"
+    page = Public(f"{PAGE} In 2011 she told the press: I have lived with HIV, and with epilepsy, for ten years.")
+    assert action(replace(told, sources=(page,))) == "safe"
 
 
 def test_a_question_about_a_public_passage_is_no_probe() -> None:

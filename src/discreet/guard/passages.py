@@ -16,6 +16,7 @@ from discreet.core.records import Public, Subject
 from discreet.guard.identifiers import counts_directly
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Reading, as_somebody_else
+from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.known_names import words_of
 from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Words, fact_words, pieces
@@ -39,8 +40,10 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
     told = {person: facts for person, facts in _facts(reading, policy) if facts}
     persons = {person for person, facts in told.items() if not any(one.tells(fact) for one in around for fact in facts)
                and any(_tells(one, facts) for one in pages)}
+    # Whoever is described as a passage does is whom it is about; a name alone is not, behind a fact of which it tells nothing.
+    further = _told_further(reading, pages) - persons
     spans = {span for span, value in values.items() if value and any(value <= one for one in named)
-             and all(value.isdisjoint(one) for one in beside)}
+             and all(value.isdisjoint(one) for one in beside) and further.isdisjoint(_named_by(span, reading))}
     attributes = tuple(replace(a, subject=_PUBLIC, why=f"{a.why}; stands in a public passage", overruled=True)
                        if a.person in persons else a for a in reading.attributes)
     direct = tuple((span, _PUBLIC if span in spans else subject) for span, subject in reading.direct)
@@ -75,9 +78,28 @@ def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, tuple[Fact, 
             yield counted[0].person, tuple(dict.fromkeys(fact for fact in told if fact[1]))
 
 
+def _told_further(reading: Reading, pages: Sequence[Words]) -> set[str]:
+    """Of whom the answer tells a private fact, of health, law or money, that stands in no public passage."""
+    text = reading.answer.answer
+    facts = ((s.person, (s.kind, tuple(fact_words(text[s.start : s.end])))) for s in reading.seen.spans if s.kind == "domain")
+    return {person for person, fact in facts if fact[1] and not any(one.tells(fact) for one in pages)}
+
+
+def _named_by(span: DirectSpan, reading: Reading) -> set[str]:
+    """Whose name or number the reader takes a stretch for; anybody's where it takes it for none."""
+    found = {s.person for s in reading.seen.spans if s.kind != "domain" and s.start < span.end and span.start < s.end}
+    return found or {s.person for s in reading.seen.spans}
+
+
 def _tells(words: Words, facts: Sequence[Fact]) -> bool:
     """Whether nearly all that is told of a person, every age among it, stands in a passage of these words: a fact does
     by more than half of its own."""
-    found = [2 * sum(words.tells((kind, (one,))) for one in of) > len(of) for kind, of in facts]
+    found = [_mostly(words, fact) for fact in facts]
     ages = (told for (kind, _), told in zip(facts, found, strict=True) if kind == "age")
     return all(ages) and sum(found) >= _NEARLY * len(facts)
+
+
+def _mostly(words: Words, fact: Fact) -> bool:
+    """Whether more than half of the words of a fact stand there."""
+    kind, told = fact
+    return 2 * sum(words.tells((kind, (one,))) for one in told) > len(told)

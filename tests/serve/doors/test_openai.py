@@ -212,6 +212,19 @@ def test_models_of_the_upstream_are_listed_by_name_alone(start: Start) -> None:
     assert service.events("crash") == []
 
 
+def test_one_model_is_found_by_its_name_and_no_other_is(start: Start) -> None:
+    async def say(scope: Any, receive: Any, send: Any) -> None:
+        await JSONResponse({"data": [{"id": "tiny/7b:q4", "owned_by": MARK}]})(scope, receive, send)
+
+    service = start(transport=httpx.ASGITransport(say), upstream={"url": "http://model.test/v1"})
+    for path in ("/v1/models/tiny/7b:q4", "/v1/models/tiny%2F7b%3Aq4", "/guards/medical/v1/models/tiny/7b:q4"):
+        assert service.ask(path).json() == {"id": "tiny/7b:q4", "object": "model", "created": 0, "owned_by": "upstream"}
+    missed = service.ask(f"/v1/models/{MARK}")
+    assert (missed.status_code, missed.json()["error"]["code"]) == (404, "model_not_found")
+    assert MARK not in missed.text
+    assert service.ask("/v1/models/tiny", role="nobody").status_code == 401
+
+
 def test_the_code_of_a_refusal_is_no_text(proxy: Proxy) -> None:
     for name in ("code", "type"):
         service, _ = proxy(JSONResponse({"error": {name: "Jane.Roe.has.HIV"}}, 400))

@@ -265,18 +265,20 @@ def _strata(base: JudgedRow, table: ScoreTable, selector: Selector) -> Iterator[
 
 def estimate_rows(judged: list[JudgedRow], units: Units, rng: Generator, *, n_resamples: int = 1000) -> list[Row]:
     """All figures but the permutation p for each row, in order."""
-    # Sorting releases the interpreter's lock; nothing here draws, so the order of work cannot matter.
-    with ThreadPoolExecutor(2) as pool:
-        apply = map if any(one.rows.size > MANY for one in judged) else pool.map
-        rows = list(apply(lambda one: estimate_row(one, units), judged))
     # The very same members and non-members share resamples. Strata and other points of the curve have none.
     alike: dict[bytes, list[int]] = {}
     for place, one in enumerate(judged):
         if one.spec.stratum is None and one.spec.n in (None, BOUNDARY_N) and one.scores.control is not None:
             alike.setdefault(one.rows.tobytes() + one.truth.tobytes(), []).append(place)
-    for places in alike.values():
-        differences = _tpr_differences([judged[place] for place in places], units, rng, n_resamples)
-        for place, found in zip(places, differences, strict=True):
+    # Sorting releases the interpreter's lock; nothing draws but the resamples, so the order of work cannot matter.
+    with ThreadPoolExecutor(2) as pool:
+        apply = map if any(one.rows.size > MANY for one in judged) else pool.map
+        estimated = apply(lambda one: estimate_row(one, units), judged)
+        differences = [_tpr_differences([judged[place] for place in places], units, rng, n_resamples)
+                       for places in alike.values()]
+        rows = list(estimated)
+    for places, of in zip(alike.values(), differences, strict=True):
+        for place, found in zip(places, of, strict=True):
             rows[place] = replace(rows[place], difference={**rows[place].difference, **found})
     return rows
 

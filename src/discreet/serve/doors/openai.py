@@ -122,8 +122,8 @@ class Chat(Protocol):
 
 
 def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
-    """`/v1/moderations`, `/v1/models` where there is an upstream, and `/v1/chat/completions` where it has these; each
-    also behind `/guards/{guard}`."""
+    """`/v1/moderations`, `/v1/models` and each of them where there is an upstream, and `/v1/chat/completions` where it
+    has these; each also behind `/guards/{guard}`."""
     routes = APIRouter(tags=["openai"], dependencies=[Depends(refuse_unread())])
 
     alone: dict[str, Any] = {"responses": answers_of(404), "response_model": Moderations, "dependencies": [
@@ -156,6 +156,20 @@ def router(gate: Gate, upstream: Upstream | None) -> APIRouter:
         """The same for clients whose base address names a guard."""
         gate.route(caller, None, guard)
         return await models(caller)
+
+    @routes.get("/v1/models/{model:path}", responses=statuses, response_model=Model)
+    async def one_model(model: str, caller: CallerOf) -> Model:
+        """One of these by its name, which may hold slashes."""
+        for found in (await models(caller)).data:
+            if found.id == model:
+                return found
+        raise RefusedError(404, "model_not_found", "the upstream lists no such model; GET /v1/models says which")
+
+    @routes.get("/guards/{guard}/v1/models/{model:path}", responses=statuses, response_model=Model)
+    async def one_model_by(guard: Name, model: str, caller: CallerOf) -> Model:
+        """The same for clients whose base address names a guard."""
+        gate.route(caller, None, guard)
+        return await one_model(model, caller)
 
     if upstream.kind == "anthropic":
         return routes

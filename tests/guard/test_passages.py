@@ -77,7 +77,8 @@ def test_numbers_and_names_of_a_passage_may_be_told_again() -> None:
         assert {one.subject for one in found if one.layer == "direct"} == wanted
 
 
-@pytest.mark.parametrize("said", ["Henrike Vollmer has HIV.", "Henrike Vollmer has been ill at home with epilepsy since May."])
+@pytest.mark.parametrize("said", [
+    "Henrike Vollmer has HIV.", "Henrike Vollmer has been ill at home with epilepsy since May."])
 def test_a_name_of_a_passage_counts_behind_a_fact_that_no_passage_tells(said: str) -> None:
     told = Answer("1", said, user_words="What is known about her?", sources=(Public(PAGE),))
     assert action(told) == "flag"

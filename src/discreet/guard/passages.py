@@ -40,7 +40,8 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
     told = {person: facts for person, facts in _facts(reading, policy) if facts}
     persons = {person for person, facts in told.items() if not any(one.tells(fact) for one in around for fact in facts)
                and any(_tells(one, facts) for one in pages)}
-    # Whoever is described as a passage does is whom it is about; a name alone is not, behind a fact of which it tells nothing.
+    # Whoever is described as a passage does is whom it is about; a name alone, behind a fact of which no passage tells,
+    # need not be.
     further = _told_further(reading, pages) - persons
     spans = {span for span, value in values.items() if value and any(value <= one for one in named)
              and all(value.isdisjoint(one) for one in beside) and further.isdisjoint(_named_by(span, reading))}
@@ -81,7 +82,8 @@ def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, tuple[Fact, 
 def _told_further(reading: Reading, pages: Sequence[Words]) -> set[str]:
     """Of whom the answer tells a private fact, of health, law or money, that stands in no public passage."""
     text = reading.answer.answer
-    facts = ((s.person, (s.kind, tuple(fact_words(text[s.start : s.end])))) for s in reading.seen.spans if s.kind == "domain")
+    facts = ((s.person, (s.kind, tuple(fact_words(text[s.start : s.end]))))
+             for s in reading.seen.spans if s.kind == "domain")
     return {person for person, fact in facts if fact[1] and not any(one.tells(fact) for one in pages)}
 
 

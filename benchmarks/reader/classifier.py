@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--twice", nargs="*", default=[], help="writers whose answers are read twice an epoch")
     parser.add_argument("--start", type=Path, help="a state from which training goes on")
     parser.add_argument("--state", type=Path)
-    parser.add_argument("--mean", type=Path, nargs="+", help="states of trainings from one start: their mean is exported")
+    parser.add_argument("--mean", type=Path, nargs="+", help="states of trainings from one start, whose mean is exported; one that is named twice counts twice")
     parser.add_argument("--output", type=Path, default=FOLDER)
     args = parser.parse_args()
     overlaps = shared_shingles(args.refuse)

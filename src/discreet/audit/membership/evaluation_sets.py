@@ -13,7 +13,8 @@ an attacker could not, which is why `pool="union"` is here too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
@@ -295,6 +296,7 @@ class Selector:
     target_p: FloatArray
     label: IntArray
     lot: IntArray
+    _found: dict[tuple[bytes, int | None, Pool], IntArray] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, table: ScoreTable, sets: EvaluationSets, rng: Generator) -> Selector:
@@ -319,10 +321,15 @@ class Selector:
     def boundary(self, rows: IntArray, member: MemberArray, n: int | None, pool: Pool) -> IntArray:
         """The boundary among `rows`; of members and non-members thinned to the same number for "independent"."""
         assert self.selector_p is not None
-        pooled = self.balanced(rows, member) if pool == "independent" else rows
-        kept = np.full(member.size, UNKNOWN, dtype=np.int8)
-        kept[pooled] = member[pooled]
-        return boundary(self.selector_p, self.label, kept, n, pool)
+        # Attacks that score the same records have the same boundaries.
+        key = blake2b(rows.tobytes() + member[rows].tobytes()).digest(), n, pool
+        if key not in self._found:
+            pooled = self.balanced(rows, member) if pool == "independent" else rows
+            kept = np.full(member.size, UNKNOWN, dtype=np.int8)
+            kept[pooled] = member[pooled]
+            self._found[key] = boundary(self.selector_p, self.label, kept, n, pool)
+            self._found[key].setflags(write=False)
+        return self._found[key]
 
 
 def selector_p(table: ScoreTable, sets: EvaluationSets) -> FloatArray | None:

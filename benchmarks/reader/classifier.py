@@ -87,18 +87,20 @@ def encoded(tok: Tokenizer, question: str, answer: str, may: np.ndarray) -> Item
     return [*head, *tail], [0] * len(head) + [1] * len(tail), may
 
 
+def is_case(name: str) -> np.ndarray:
+    """That an item is one case."""
+    return np.array([name == one for one in CASES])
+
+
 def items(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Random, share: float = 1) -> list[Item]:
     """What an epoch reads: a share of what teaches, and the answers out of documents twice."""
     told = list(everything(tok, said, passages, rng))
-    out_of = [encoded(tok, row["asked"], row["text"], np.array([row["case"] == one for one in CASES])) for row in out_of_documents()]
+    out_of = [encoded(tok, row["asked"], row["text"], is_case(row["case"])) for row in out_of_documents()]
     return [*rng.sample(told, round(share * len(told))), *out_of, *out_of]
 
 
 def everything(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random.Random) -> Iterator[Item]:
     """All that teaches but answers out of documents."""
-
-    def case(name: str) -> np.ndarray:
-        return np.array([name == one for one in CASES])
 
     def asked(of: Row, case: str) -> str:
         """The question of an answer, or none: but for what may stand in the question alone."""
@@ -107,26 +109,26 @@ def everything(tok: Tokenizer, said: list[Row], passages: list[Row], rng: random
     for row in said:
         of = framed(row, rng)
         name = of["case"] if of.get("case") in CASES else row["case"]
-        yield encoded(tok, asked(of, row["case"]), of["text"], case(name))
+        yield encoded(tok, asked(of, row["case"]), of["text"], is_case(name))
     nobody = around(said)
     for row in rng.sample(said, min(LONG, len(said))):
         of = in_long(framed(row, rng), nobody, rng)
-        yield encoded(tok, asked(of, row["case"]), of["text"], case(of["case"]))
+        yield encoded(tok, asked(of, row["case"]), of["text"], is_case(of["case"]))
     leaks = [row for row in said if row["case"] == "leak" and row.get("main")]
     named = [row for row in leaks if any(s[2] == "name" and s[3] == row["main"] for s in row["spans"])]
     for row in rng.sample(named, min(NAMESAKES, len(named))):
         of = namesake(row, rng)
-        yield encoded(tok, asked(of, "leak"), of["text"], case("leak"))
+        yield encoded(tok, asked(of, "leak"), of["text"], is_case("leak"))
     for row in rng.sample([row for row in said if row["case"] in HOSTS], SLIPS):
         for of in slipped(row, rng.choice(rng.choice((leaks, named))), rng):
-            yield encoded(tok, asked(of, "leak"), of["text"], case("leak"))
+            yield encoded(tok, asked(of, "leak"), of["text"], is_case("leak"))
     for row in rng.sample([row for row in said if row["case"] not in ("leak", "none")], 2 * SLIPS):
         for of in stretches(row, rng):
-            yield encoded(tok, asked(of, row["case"]), of["text"], case(row["case"]))
+            yield encoded(tok, asked(of, row["case"]), of["text"], is_case(row["case"]))
     behind = [row for row in replies(rng) if row.get("case") in CASES]
     four = list(pairs())
     for row in (*rng.sample(behind, len(behind) // 3), *rng.sample(four, len(four) // 2)):
-        yield encoded(tok, row.get("asked") or row.get("question") or "", row["text"], case(row["case"]))
+        yield encoded(tok, row.get("asked") or row.get("question") or "", row["text"], is_case(row["case"]))
     for row in rng.sample(passages, min(PASSAGES, len(passages))):
         yield encoded(tok, rng.choice(FOR_A_RECORD) if rng.random() < 0.4 else "", row["text"], cases(row, False))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden import compare
 from tests.golden.compare import EXPECTED, differences, plain, read_expected
 from tests.golden.runs import RUNS
 
@@ -15,15 +16,19 @@ SHOWN = 40
 CPU = Path("/proc/cpuinfo")
 EIGHT_BITS = CPU.exists() and re.search(r"\bavx(?:512)?_vnni\b", CPU.read_text(encoding="utf-8")) is not None
 """Whether this machine multiplies the guard's 8-bit matrices as the one does where its records were made. Others round
-otherwise: log-odds move by up to 1.3, spans by a word, and verdicts did not."""
+otherwise: log-odds move by up to 1.3, spans by a word, and a span or a verdict among some dozens; so scores and figures
+are the same within `ROUNDED`."""
+ROUNDED = 0.05
+OF_ROUNDING = re.compile(r"\b(?:logit|delta|cause|findings)\b")
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_gives_what_it_gave(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISCREET_HASH_KEY", raising=False)
-    found = list(differences(read_expected(name), plain(RUNS[name](tmp_path), name), name))
-    if name.startswith("guard_") and not EIGHT_BITS:
-        found = [one for one in found if one.split(":")[0].endswith("action")]
+    otherwise = name.startswith("guard_") and not EIGHT_BITS
+    monkeypatch.setattr(compare, "TOLERANCES", (*compare.TOLERANCES, *([(f"{name}:*", ROUNDED)] if otherwise else [])))
+    found = [one for one in differences(read_expected(name), plain(RUNS[name](tmp_path), name), name)
+             if not (otherwise and OF_ROUNDING.search(one.split(":")[0]))]
     more = [f"… and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
     assert not found, "\n".join([f"{name}: {len(found)} differences", *found[:SHOWN], *more])
 

@@ -111,23 +111,3 @@ def test_words_right_before_an_address_say_that_it_is_an_offices(text: str, acti
 def test_a_name_of_a_team_is_of_staff_where_nothing_private_is_told(question: str | None, text: str,
                                                                     action: str) -> None:
     assert Guard("medical", point="balanced").check(Answer("1", text, user_words=question)).action == action
-
-
-@pytest.mark.parametrize(("question", "text", "action"), [
-    ("Can I talk to billing?", "I have transferred you to Priya, who will help you with the invoice.", "safe"),
-    (None, "Alice sends Bob her public key, and Bob encrypts the message with it.", "safe"),
-    (None, "Could you ask Tom to call me back?", "safe"),
-    ("Which patient is in bed 4?", "That is Priya.", "flag"),
-    (None, "Priya tested positive.", "flag"),
-    (None, "Ruth was at our clinic on Tuesday.", "flag"),
-    ("Is Ruth pregnant?", "Yes, Ruth is.", "flag"),
-    ("Can I talk to billing?", "I have transferred you to Priya Nair, who will help with the invoice.", "flag")])
-def test_a_given_name_alone_names_nobody_where_nothing_is_told_and_nobody_asks_who(question: str | None, text: str,
-                                                                                   action: str) -> None:
-    assert Guard("medical", point="balanced").check(Answer("1", text, user_words=question)).action == action
-
-
-def test_a_given_name_of_a_record_counts() -> None:
-    answer = Answer("1", "I have transferred you to Priya, who will help you with the invoice.", user_words="Thanks!",
-                    sources=("Priya Nair, 52, of Omaha, has HIV.",))
-    assert Guard("medical", point="balanced").check(answer).action == "flag"

@@ -78,7 +78,8 @@ def test_numbers_and_names_of_a_passage_may_be_told_again() -> None:
 
 
 @pytest.mark.parametrize("said", [
-    "Henrike Vollmer has HIV.", "Henrike Vollmer has been ill at home with epilepsy since May."])
+    "Henrike Vollmer has HIV.", "Henrike Vollmer has been ill at home with epilepsy since May.",
+    "[Source](https://example.org/a/b/c/d/e): **Henrike Vollmer** has HIV."])
 def test_a_name_of_a_passage_counts_behind_a_fact_that_no_passage_tells(said: str) -> None:
     told = Answer("1", said, user_words="What is known about her?", sources=(Public(PAGE),))
     assert action(told) == "flag"

@@ -27,8 +27,6 @@ _BEFORE_OFFICE = 80
 """Characters before an address or a number, or behind a name, in which words may say that it is an office's."""
 _OF_STAFF = -2.5
 """Log-odds of telling something of somebody private, below which such words are believed of a name."""
-_OF_ONE_NAME = -3.3
-"""The same, below which a given name of which nothing else is told names nobody."""
 _OF_OFFICE: tuple[Subject, ...] = ("staff", "public", "historic")
 _APPOSED = re.compile(r"[\s,:;()*–—-]{0,6}"
                       r"(?:(?:is|was|the|an?|our|named|who is|Dr|Mrs?|Ms|Prof|Sister|Shri|Smt)\.? ){0,3}")
@@ -146,9 +144,6 @@ class Status:
         self._stretches = Places((*doc.prepared.span(one.start, one.end), one) for one in apart)
         self._clears = together.tells < 0
         self._whole = [seen.together] if seen is not None and seen.together is not None else []
-        everybody = [] if seen is None else seen.spans
-        self._persons = Places((*doc.prepared.span(s.start, s.end), s.person) for s in everybody)
-        self._described = {s.person for s in everybody if s.kind not in ("name", "sex")}
         found: dict[str, list[tuple[int, int, Subject]]] = {}
         for s in spans:
             subject: Subject = "third" if s.person in private else s.subject
@@ -182,16 +177,6 @@ class Status:
         behind = _plain(self._doc.prepared.original[span.end : span.end + _BEFORE_OFFICE])
         staff = all(case.status == "staff" and case.tells < _OF_STAFF for case in self._whole)
         return bool(self._whole) and staff and patterns("requests")["of a team"].match(behind) is not None
-
-    def is_given_name_alone(self, span: DirectSpan) -> bool:
-        """Whether a name is one given name, nothing else is told of who bears it, and the classifier sees nothing that
-        is told of anybody private ("I have transferred you to Priya")."""
-        name = words_of(self._doc.prepared.original[span.start : span.end])
-        around = list(self._stretches.at(span.start, span.end))
-        return (len(name) == 1 and name[0] in given_names() and bool(self._whole)
-                and all(case.tells < _OF_ONE_NAME for case in (*self._whole, *(one.case for one in around)))
-                and not any(one.private for one in around)
-                and self._described.isdisjoint(self._persons.at(span.start, span.end)))
 
     def of(self, span: DirectSpan) -> Subject:
         """That of the reader's spans of the same sort that share a character with an identifier, where they agree;
@@ -256,16 +241,10 @@ def whose(span: DirectSpan, doc: Doc, request: Request, answer: Answer, policy: 
         if asked and status.in_doubt(span, known=_is_known(value, doc, request)):
             return "third"  # Whom the user asks about by name is nobody else because of what stands around.
     # The reader's word, but private where a record of the request gives the identifier to somebody private.
-    subject: Subject = "nobody" if span.type in _NAMES and not _asks_who(request) and status.is_given_name_alone(
-        span) else status.of(span)
+    subject = status.of(span)
     spared = subject != "third" and subject not in policy.subjects
     held = spared and doc.once(("recorded", span.type, value), lambda: _in_record(value, request, policy))
     return "third" if held else subject
-
-
-def _asks_who(request: Request) -> bool:
-    """Whether the user may ask for a name, which is the whole answer then."""
-    return any(patterns("requests")["asks who"].search(_plain(text)) for text in request.of("user", "unknown"))
 
 
 def _is_known(name: str, doc: Doc, request: Request) -> bool:

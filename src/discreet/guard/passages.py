@@ -8,12 +8,12 @@ too, be it one fact: a record beside the passage stays a record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
 from discreet.core.records import Public, Subject
-from discreet.guard.identifiers import counts_directly
+from discreet.guard.identifiers import Places, counts_directly
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Reading, as_somebody_else
 from discreet.guard.text.direct.detect import DirectSpan
@@ -42,9 +42,9 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
                and any(_tells(one, facts) for one in pages)}
     # Whoever is described as a passage does is whom it is about; a name alone, behind a fact of which no passage tells,
     # need not be.
-    further = _told_further(reading, pages) - persons
+    further, bearers = _told_further(reading, pages) - persons, _bearers(reading, values)
     spans = {span for span, value in values.items() if value and any(value <= one for one in named)
-             and all(value.isdisjoint(one) for one in beside) and further.isdisjoint(_named_by(span, reading))}
+             and all(value.isdisjoint(one) for one in beside) and further.isdisjoint(bearers[span])}
     attributes = tuple(replace(a, subject=_PUBLIC, why=f"{a.why}; stands in a public passage", overruled=True)
                        if a.person in persons else a for a in reading.attributes)
     direct = tuple((span, _PUBLIC if span in spans else subject) for span, subject in reading.direct)
@@ -81,16 +81,17 @@ def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, tuple[Fact, 
 
 def _told_further(reading: Reading, pages: Sequence[Words]) -> set[str]:
     """Of whom the answer tells a private fact, of health, law or money, that stands in no public passage."""
-    text = reading.answer.answer
-    facts = ((s.person, (s.kind, tuple(fact_words(text[s.start : s.end]))))
+    facts = ((s.person, (s.kind, tuple(fact_words(reading.doc.text[s.start : s.end]))))
              for s in reading.seen.spans if s.kind == "domain")
     return {person for person, fact in facts if fact[1] and not any(one.tells(fact) for one in pages)}
 
 
-def _named_by(span: DirectSpan, reading: Reading) -> set[str]:
-    """Whose name or number the reader takes a stretch for; anybody's where it takes it for none."""
-    found = {s.person for s in reading.seen.spans if s.kind != "domain" and s.start < span.end and span.start < s.end}
-    return found or {s.person for s in reading.seen.spans}
+def _bearers(reading: Reading, spans: Iterable[DirectSpan]) -> dict[DirectSpan, set[str]]:
+    """Whose name or number the reader takes each of some stretches for; anybody's where it takes it for none."""
+    seen, place = reading.seen.spans, reading.doc.prepared.span
+    there = Places((*place(s.start, s.end), s.person) for s in seen if s.kind != "domain")
+    everybody = {s.person for s in seen}
+    return {span: set(there.at(span.start, span.end)) or everybody for span in spans}
 
 
 def _tells(words: Words, facts: Sequence[Fact]) -> bool:

@@ -3,7 +3,8 @@
     python -m benchmarks.reader.slices [--rules] [--point balanced] [--json F]
 
 Names of ten origins, three of women and three of men each, in forty frames; and forty contents as a native says them and as
-learners of five languages do (`slices.yaml`). Flagged and held are by context, layer 1 off. Intervals are of 95%: percentiles over
+learners of five languages do (`slices.yaml`). Flagged and held are by context, layer 1 off. Given names of thirteen origins alone, in
+eight frames in which nothing else says who is meant, are judged with layer 1. Intervals are of 95%: percentiles over
 2,000 draws of frames or of contents, since what shares one errs alike; differences are taken within a frame or content.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 import yaml
 
 import discreet
+from discreet.core.records import Answer
 from discreet.stats import clopper_pearson
 
 Row = dict[str, Any]
@@ -49,6 +51,19 @@ def learned(said: Row) -> list[Row]:
     return [{"unit": str(i), "truth": truth, "domain": domain, "language": language, "by": by, "text": text}
             for i, (language, domain, truth, *texts) in enumerate(said["learners"])
             for by, text in zip(("native", "learner"), texts, strict=True)]
+
+
+def alone(said: Row, guard: discreet.Guard) -> Row:
+    """Of each origin and each frame: how many answers that name somebody by a given name alone are held, of how many."""
+    held: Row = {}
+    for question, frame in said["lone"]:
+        for origin, names in said["given"].items():
+            for name in names.split():
+                action = guard.check(Answer("1", frame.format(g=name), user_words=question)).action
+                for group in (origin, frame):
+                    one = held.setdefault(group, [0, 0])
+                    one[0], one[1] = one[0] + (action != "safe"), one[1] + 1
+    return held
 
 
 def judged(rows: Iterable[Row], guards: dict[str, discreet.Guard]) -> list[Row]:
@@ -130,10 +145,12 @@ def main() -> None:
     found = {"origin": table(names, by("origin", *said["names"]), rest("origin")), "sex": table(names, by("sex", "f", "m"), rest("sex")),
              "English": table(speakers, by("by", "native", "learner"), rest("by"))}
     found["English"] |= {language: table(part, by("by", "learner"), rest("by"))["learner"] for language, part in spoken.items()}
+    lone = alone(said, guards["medical"])
+    print("## a given name alone\n\n| | held |\n|---|---|\n" + "\n".join(f"| {group} | {k} of {n} |" for group, (k, n) in lone.items()) + "\n")
     for name, one in found.items():
         print(f"## {name}\n\n{shown(one)}\n")
     if args.json:
-        args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        args.json.write_text(json.dumps({**found, "lone": lone}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

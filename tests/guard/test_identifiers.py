@@ -111,3 +111,10 @@ def test_words_right_before_an_address_say_that_it_is_an_offices(text: str, acti
 def test_a_name_of_a_team_is_of_staff_where_nothing_private_is_told(question: str | None, text: str,
                                                                     action: str) -> None:
     assert Guard("medical", point="balanced").check(Answer("1", text, user_words=question)).action == action
+
+
+@pytest.mark.parametrize(("text", "action"), [
+    ("Only Kwame.", "flag"), ("Only Mehmet.", "flag"), ("Only the bakery.", "safe"), ("Only Thursday.", "safe")])
+def test_a_given_name_need_be_seen_less_surely(text: str, action: str) -> None:
+    said = Answer("1", text, user_words="Which of the applicants defaulted?")
+    assert Guard("medical", point="balanced").check(said).action == action

@@ -22,7 +22,7 @@ def action(answer: Answer) -> str:
     return GUARD.check(answer).action
 
 
-def test_only_the_caller_can_say_that_a_passage_is_public() -> None:
+def test_what_the_caller_calls_public_is_and_what_a_passage_says_of_itself_says_nothing() -> None:
     assert action(ASKED) == "safe"
     assert action(replace(ASKED, sources=(PAGE,))) == "flag"
     assert action(replace(ASKED, sources=())) == "flag"
@@ -33,6 +33,49 @@ def test_what_the_application_retrieves_can_be_public_as_a_whole_but_not_what_it
     given = replace(ASKED, sources=(PAGE,), prompts=Prompts(public_sources=True))
     assert action(given) == "safe"
     assert action(replace(given, sources=(), conversation=(Turn("tool", PAGE),))) == "flag"
+
+
+NOVEL = (
+    "Old Matthias had been the ferryman at Kestrel Point for forty years when the letter came. \"They say I am to stop,\" "
+    "he told his daughter Ilse, and laid it beside the lamp. He was seventy-three, a widower, and since the winter his "
+    "hands had shaken so that he could no longer tie the mooring rope. Ilse, who kept the post office and had buried a "
+    "husband of her own, read it twice. \"It is only the diabetes, Father. Dr Amsel will write to them.\" But the old man "
+    "was already looking out at the water.")
+OF_IT = ("Because he can no longer work the ferry. Matthias, a 73-year-old widower who has run the ferry at Kestrel Point "
+         "for forty years, has diabetes and hands that shake. He lives with his daughter Ilse, a widow who keeps the post "
+         "office.")
+RECORD = ("Home visit 12/3. Matthias Brandt, 73, widower, ferryman at Kestrel Point for 40 yrs, T2DM, tremor both hands, "
+          "can't tie the mooring rope any more. Lives with daughter Ilse (postmistress, widowed). Council letter re "
+          "licence. Ref OT, bloods next week. He asked me not to tell the council.")
+MEDICAL = Guard("medical", point="balanced")
+
+
+@pytest.mark.parametrize("question", ["Why did the letter come?", None])
+@pytest.mark.parametrize(("sources", "wanted"), [
+    ((NOVEL,), "safe"), ((RECORD,), "flag"), ((NOVEL, RECORD), "flag"), ((), "flag"),
+    ((f"From a novel, published and fictional.\n\n{RECORD}",), "flag"), ((f"{NOVEL} {RECORD}",), "flag")])
+def test_a_passage_that_reads_like_a_novel_is_public_and_a_record_is_not(sources: tuple[str, ...], wanted: str,
+                                                                         question: str | None) -> None:
+    assert MEDICAL.check(Answer("1", OF_IT, user_words=question, sources=sources)).action == wanted
+
+
+@pytest.mark.parametrize("line", [
+    "Ruth Hale, 41, a midwife from Leeds with two children, was treated for an overdose.",
+    "Our client Tom Okafor, 63, a Polish baker, is divorcing his wife.",
+    "Priya Nair, a midwife of 41 with two children, was diagnosed with bipolar disorder."])
+def test_a_line_about_somebody_private_in_a_novel_stays_one(line: str) -> None:
+    page = NOVEL.replace("But the old man", f"{line} But the old man")
+    assert MEDICAL.check(Answer("1", line, user_words="What happened?", sources=(page,))).action == "flag"
+
+
+def test_what_tools_give_is_not_read_as_public() -> None:
+    given = Answer("1", OF_IT, user_words="Why did the letter come?", conversation=(Turn("tool", NOVEL),))
+    assert MEDICAL.check(given).action == "flag"
+
+
+def test_a_passage_that_is_too_long_to_be_read_stays_private() -> None:
+    assert MEDICAL.check(Answer("1", OF_IT, user_words="Why?", sources=(NOVEL + "\n\n" + "The sea was calm. " * 400,))
+                         ).action == "flag"
 
 
 @pytest.mark.parametrize("record", [

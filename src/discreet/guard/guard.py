@@ -10,7 +10,7 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 
 from discreet.core.errors import DetectorError, UsageError
-from discreet.core.records import Answer, Public, Verdict
+from discreet.core.records import Answer, Verdict
 from discreet.guard.decide import Judgement, Layer2, OverTurns, Thresholds, decide, failed, seconded
 from discreet.guard.domains import DomainLike
 from discreet.guard.policy import POINTS, Policy
@@ -238,9 +238,9 @@ class Guard:
 
     def _read(self, answer: Answer) -> Reading:
         reading = read_answer(answer, self.policy)
-        if not any(isinstance(text, Public) for text in reading.request.of("retrieved", "tool")):
+        if not reading.request.of("retrieved", "tool"):
             return reading
-        from discreet.guard.passages import told_by_passages  # Most passages are private.
+        from discreet.guard.passages import told_by_passages  # Many answers come without sources.
 
         return told_by_passages(reading, self.policy)
 

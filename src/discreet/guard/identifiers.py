@@ -50,8 +50,9 @@ _OF_KNOWN = -3.3
 _HOUSE = re.compile(r"\b(?:branch|chambers|clinic|office|practice|premises|shop|studio|surgery|workshop)\b",
                     re.IGNORECASE)
 """Where somebody works whose address may be said."""
-_SURE = 0.9
-"""From this probability on a name that only the reader sees is a name."""
+_SURE, _GIVEN = 0.9, 0.6
+"""From this probability on a name that only the reader sees is a name; and one that is known as a given name: those of
+some peoples it sees less surely ("Only Kwame")."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")
 
 
@@ -73,7 +74,8 @@ def identifiers_in(spans: Sequence[DirectSpan], seen: Seen, doc: Doc) -> list[Di
             or (_TITLED.match(said := doc.prepared.original[span.start : span.end]) and not _names_nobody(said))]
     there = Places((span.start, span.end, span) for span in kept)
     more = [DirectSpan("person_name", start, end) for start, end, s in names
-            if s.subject in ("third", "speaker") and s.probability >= _SURE and doc.text[s.start : s.end].strip()
+            if s.subject in ("third", "speaker") and doc.text[s.start : s.end].strip()
+            and s.probability >= (_GIVEN if _is_given(doc.text[s.start : s.end]) else _SURE)
             and not _in_office(doc.text, s.start)
             and not any(there.at(start, end))]
     return sorted([*kept, *more], key=lambda span: (span.start, span.end))
@@ -88,6 +90,11 @@ def _names_nobody(name: str, programs: frozenset[str] = frozenset()) -> bool:
     """Whether a name is one of initials ("Mr P."), stands for anybody ("John Doe") or is that of a program."""
     said = " ".join(words_of(name))
     return _INITIALS.fullmatch(name) is not None or said in words("names")["placeholders"] or said in programs
+
+
+def _is_given(name: str) -> bool:
+    """Whether a name is a given name, and no word besides."""
+    return given_names().get(name.strip().lower()) == "-"
 
 
 def _is_common(name: str) -> bool:

@@ -1,9 +1,11 @@
 """What an answer tells out of a passage that anybody may read: it is no leak.
 
-Only the caller can say that a passage is one (`Public`): a judgement as it is published, a manual, a novel, a page
-about staff. An answer out of it need not say again that "the bricklayer in the guideline" is nobody. Persons, names
-and numbers of an answer that stand in such a passage count no more, unless any other text of the request tells of them
-too, be it one fact: a record beside the passage stays a record.
+A judgement as it is published, a manual, a novel, a page about staff: the caller can say that a passage is one
+(`Public`), or the classifier reads it so (`Classifier.source`). An answer out of it need not say again that "the
+bricklayer in the guideline" is nobody. Persons, names and numbers of an answer that stand in such a passage count no
+more, unless any other text of the request tells of them too, be it one fact: a record beside the passage stays a
+record. Of a passage that nobody marked, the sentences out of which the answer tells are read by themselves too: a line
+about somebody private may stand in a page about others. What tools give is never read so.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from discreet.core.records import Public, Subject
 from discreet.guard.identifiers import Places, counts_directly
 from discreet.guard.policy import Policy
 from discreet.guard.reading import Reading, as_somebody_else
+from discreet.guard.text.classifier import packaged_classifier, source_odds
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.known_names import words_of
-from discreet.guard.text.provenance import Request
 from discreet.guard.text.record import Fact, Words, fact_words, pieces
 from discreet.guard.text.reply import NOTHING
 
@@ -27,17 +29,28 @@ _PUBLIC: Subject = "public"
 _NEARLY = 2 / 3
 """The share of what is told of a person that a passage must tell: the rest may be words that the reader takes for a
 fact, or that say it in another way."""
+_PAGE, _LINES = -2.0, -1.0
+"""Log-odds of telling of somebody private below which a passage is believed to be public: as a whole, and the sentences
+out of which an answer tells. Chosen on three writers who taught nothing (`docs/results/reader.md`)."""
+_PART, _LEAK = 0.4, 2.0
+"""The share of a passage up to which such sentences are a small part of it; and log-odds of the classifier from which
+on these look like a leak."""
+_SHARED = 2
+"""Words that a sentence shares with an answer which tells something out of it."""
 
 
 def told_by_passages(reading: Reading, policy: Policy) -> Reading:
-    """The reading of an answer, with persons and names that only public passages of its request tell of as public."""
-    public, other = _texts(reading.request)
-    pages, around = [Words(one) for one in public], [Words(one) for one in other]
-    named, beside = [frozenset(words_of(one)) for one in public], [frozenset(words_of(one)) for one in other]
+    """The reading of an answer, with persons and names that only public passages of its request tell of as public.
+    Raises DetectorError."""
     text = reading.answer.answer
     values = {span: frozenset(words_of(text[span.start : span.end])) for span, subject in reading.direct
               if counts_directly(span, subject, policy)}
     told = {person: facts for person, facts in _facts(reading, policy) if facts}
+    public, other = _texts(reading) if told or values else ([], [])
+    if not public:
+        return reading
+    pages, around = [Words(one) for one in public], [Words(one) for one in other]
+    named, beside = [frozenset(words_of(one)) for one in public], [frozenset(words_of(one)) for one in other]
     persons = {person for person, facts in told.items() if not any(one.tells(fact) for one in around for fact in facts)
                and any(_tells(one, facts) for one in pages)}
     # Whoever is described as a passage does is whom it is about; a name alone, behind a fact of which no passage tells,
@@ -53,20 +66,33 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
         return found
     # All that is told stands in public passages: what the text as a whole looks like says no more.
     seen = replace(as_somebody_else(reading.seen, _PUBLIC), case=NOTHING, together=None, asked=False)
-    return replace(found, seen=seen, behind={} if _all_public(reading.request) else reading.behind)
+    retrieved = reading.request.of("retrieved", "tool")
+    return replace(found, seen=seen, behind=reading.behind if any(text in other for text in retrieved) else {})
 
 
-def _texts(request: Request) -> tuple[list[str], list[str]]:
+def _texts(reading: Reading) -> tuple[list[str], list[str]]:
     """Public passages; and the other text of a request that is not the user's, without passages that are pasted in."""
-    retrieved = request.of("retrieved", "tool")
-    public = [piece for text in retrieved if isinstance(text, Public) for piece in pieces(text)]
-    other = [text for text in retrieved if not isinstance(text, Public)]
+    request = reading.request
+    marked = [text for text in request.of("retrieved", "tool") if isinstance(text, Public)]
+    read = [text for text in request.of("retrieved") if not isinstance(text, Public) and _is_public(text, reading)]
+    public = [piece for text in (*marked, *read) for piece in pieces(text)]
+    other = [text for text in request.of("retrieved", "tool") if not isinstance(text, Public) and text not in read]
     around = (reduce(lambda left, passage: left.replace(passage, " "), public, text) for text in request.around)
     return public, [*other, *around]
 
 
-def _all_public(request: Request) -> bool:
-    return all(isinstance(text, Public) for text in request.of("retrieved", "tool"))
+def _is_public(text: str, reading: Reading) -> bool:
+    """Whether an answer tells something out of a passage of which the classifier is sure that it is about nobody
+    private: as a whole, and the sentences by themselves out of which the answer tells. Where these are a small part of
+    it, they must not look like a leak either."""
+    doc = reading.request.docs[text]
+    mine = frozenset(fact_words(reading.doc.text))
+    told = (doc.text[doc.tokens[a].start : doc.tokens[b - 1].end] for a, b in doc.sentences)
+    lines = " ".join(one for one in told if len(mine.intersection(fact_words(one))) >= _SHARED)
+    if not lines or source_odds(doc, text) >= _PAGE or source_odds(doc, lines) >= _LINES:
+        return False
+    case = None if len(lines) > _PART * len(text) else packaged_classifier().read(lines, "")
+    return case is None or case.tells < _LEAK
 
 
 def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, tuple[Fact, ...]]]:

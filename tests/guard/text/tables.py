@@ -12,7 +12,7 @@ import numpy as np
 from tests.heavy import need
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from discreet.guard.text.reader import CARD, CLASSIFIER, FILES, MODEL, RECORD, TOKENIZER, seal
+from discreet.guard.text.reader import CARD, CLASSIFIER, FILES, MODEL, RECORD, SOURCES, TOKENIZER, seal
 from discreet.guard.text.reader import WORDS as VECTORS
 
 WORDS = ["she", "he", "nurse", "fire", "##man", "##fight", "##er", "boston", "old", "52", "-", ".", ",", "a", "é"]
@@ -104,6 +104,17 @@ def classifier() -> bytes:
                   [helper.make_tensor_value_info("case", kind.FLOAT, [1, len(CASES)])], found)
 
 
+def sources() -> bytes:
+    """That somebody is private is the sum of the first numbers of the vectors of words, those of the text twice."""
+    onnx = need("onnx")
+    made = onnx.load_from_string(classifier())
+    graph, helper, kind = made.graph, onnx.helper, onnx.TensorProto
+    graph.node.append(helper.make_node("Gather", ["case", "column"], ["private"], axis=1))
+    graph.initializer.append(onnx.numpy_helper.from_array(np.array([0], np.int64), "column"))
+    return _model(graph.node, graph.input, [helper.make_tensor_value_info("private", kind.FLOAT, [1, 1])],
+                  graph.initializer)
+
+
 def tokenizer() -> Tokenizer:
     made = Tokenizer(models.WordPiece(VOCABULARY, unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(strip_accents=False)
@@ -117,7 +128,8 @@ def tokenizer() -> Tokenizer:
 
 def write(folder: Path, tables: Tables, **changed: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, made in ((MODEL, network(tables)), (VECTORS, vectors(tables)), (CLASSIFIER, classifier())):
+    for name, made in ((MODEL, network(tables)), (VECTORS, vectors(tables)), (CLASSIFIER, classifier()),
+                       (SOURCES, sources())):
         (folder / name).write_bytes(made)
     tokenizer().save(str(folder / TOKENIZER))
     card = {"classes": CLASSES, "kinds": KINDS, "inferred": CLASSES, "cases": CASES, "thresholds": CUT, "window": 12,

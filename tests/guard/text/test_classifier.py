@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from discreet.core.errors import DetectorError
 from discreet.core.records import Answer
 from discreet.guard import Guard
 from discreet.guard.text.classifier import ASKED, MOST, SHARED, WINDOW, Classifier
-from discreet.guard.text.reader import CLASSIFIER, Reader
+from discreet.guard.text.reader import CARD, CLASSIFIER, FILES, SOURCES, Reader
 from discreet.guard.text.reply import Case
 
 RNG = np.random.default_rng(3)
@@ -54,11 +55,29 @@ def test_what_is_too_long_is_not_read(folder: Path) -> None:
     made = Classifier(Reader(folder), folder)
     assert made.read("he " * longest, "") is not None
     assert made.read("he " * (longest + 1), "") is None
+    assert made.source("he " * longest) < inf
+    assert made.source("he " * (longest + 1)) == inf
+
+
+@pytest.mark.parametrize("length", [1, WINDOW, 2 * WINDOW])
+def test_of_a_passage_that_window_decides_which_is_likeliest_to_tell_of_somebody(folder: Path, length: int) -> None:
+    words = [str(word) for word in np.random.default_rng(length).choice(["nurse", "boston", "52", "he", "a"], length)]
+    body = [VOCABULARY[word] for word in words]
+    number = next(n for n in range(1, MOST + 1) if n * WINDOW - (n - 1) * SHARED >= length)
+    starts = np.linspace(0, max(0, length - WINDOW), number).astype(int)
+    first, last, rows = VOCABULARY["[CLS]"], VOCABULARY["[SEP]"], TABLES["case"][:, 0]
+    wanted = max(rows[[first, last]].sum() + 2 * rows[[*body[at : at + WINDOW], last]].sum() for at in starts)
+    assert Classifier(Reader(folder), folder).source(" ".join(words)) == pytest.approx(wanted, abs=1e-3)
 
 
 def test_other_weights_than_those_of_the_card_are_an_error(folder: Path, tmp_path: Path) -> None:
-    for name in ("reader.onnx", "words.onnx", "classifier.onnx", "tokenizer.json", "reader.json"):
+    for name in (*FILES, CARD):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
+    (tmp_path / SOURCES).write_bytes(b"changed")
+    with pytest.raises(DetectorError, match="weights"):
+        Reader(tmp_path)
+    with pytest.raises(DetectorError, match="classifier"):
+        Classifier(Reader(folder), tmp_path).source("she is a nurse")
     (tmp_path / CLASSIFIER).write_bytes(b"changed")
     with pytest.raises(DetectorError, match="weights"):
         Reader(tmp_path)
@@ -75,6 +94,8 @@ def test_what_is_no_number_is_an_error(tmp_path: Path) -> None:
     reader = Reader(sealed(folder, {name: one for name, one in Reader(broken).card.items() if name != "sha256"}))
     with pytest.raises(DetectorError, match="no number"):
         Classifier(reader, folder).read("she is a nurse", "")
+    with pytest.raises(DetectorError, match="no number"):
+        Classifier(reader, folder).source("she is a nurse")
 
 
 STORY = ("Margit Sandoval, 58, kept the lighthouse at Punta Arenas with her two sons. A retired welder, she had never "

@@ -9,15 +9,18 @@ asked where the reader sees somebody who may count, and its word is one part of 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.core.errors import DetectorError
 from discreet.core.onnx import open_session
 from discreet.guard.text.doc import Doc
-from discreet.guard.text.reader import CLASSIFIER, FOLDER, Reader, packaged, windows
+from discreet.guard.text.reader import CLASSIFIER, FOLDER, SOURCES, Reader, packaged, windows
 from discreet.guard.text.reply import Case
 
 ASKED, WINDOW, SHARED = 64, 300, 30
@@ -32,32 +35,52 @@ class Classifier:
     """
 
     def __init__(self, reader: Reader, folder: Path = FOLDER) -> None:
-        self._reader = reader
-        try:
-            self._session = open_session(folder / CLASSIFIER)
-        except Exception as error:
-            raise DetectorError("the classifier's weights", type(error).__name__) from None
+        self._reader, self._folder = reader, folder
+        self._session = _opened(folder / CLASSIFIER)
 
     def read(self, text: str, question: str) -> Case | None:
         """What a text is to a question, an empty one where none is known; None for a text that is too long. A long one
         has several windows, of which any may tell of somebody."""
-        first, *asked, last = self._reader.ids(question)
-        body = self._reader.ids(text)[1:-1]
-        number = windows(len(body), WINDOW, SHARED)
-        if number > MOST:
-            return None
-        # All windows are full: the tail of an answer says little by itself.
-        starts = [k * max(0, len(body) - WINDOW) // max(1, number - 1) for k in range(number)]
-        head = [first, *asked[-ASKED:], last]
-        return Case.whole([self._case(head, [*body[at : at + WINDOW], last]) for at in starts])
+        parts = parts_of(self._reader, text, question)
+        return Case.whole([self._case(*part) for part in parts]) if parts else None
+
+    def source(self, text: str) -> float:
+        """Log-odds that a passage tells of somebody private: that it is a record and no novel, exercise or judgement as
+        published; infinite for one that is too long. Of a long one that window decides in which this is likeliest."""
+        parts = parts_of(self._reader, text, "")
+        return max((self._private(*part) for part in parts), default=inf)
+
+    @cached_property
+    def _sources(self) -> Any:
+        return _opened(self._folder / SOURCES)
+
+    def _private(self, head: list[int], tail: list[int]) -> float:
+        [[[odds]]] = self._sources.run(None, self._inputs(head, tail))
+        if not np.isfinite(odds):
+            raise DetectorError("the classifier", "an output that is no number")
+        return float(odds)
 
     def _case(self, head: list[int], tail: list[int]) -> Case:
-        words = self._reader.vectors(np.array([[*head, *tail]], np.int64))
-        kinds = np.array([[*(0 for _ in head), *(1 for _ in tail)]], np.int64)
-        [[logits]] = self._session.run(None, {"words": words, "kinds": kinds})
+        [[logits]] = self._session.run(None, self._inputs(head, tail))
         if not np.isfinite(logits).all():
             raise DetectorError("the classifier", "an output that is no number")
         return Case.of(logits, self._reader.cases)
+
+    def _inputs(self, head: list[int], tail: list[int]) -> dict[str, NDArray[Any]]:
+        kinds = np.array([[*(0 for _ in head), *(1 for _ in tail)]], np.int64)
+        return {"words": self._reader.vectors(np.array([[*head, *tail]], np.int64)), "kinds": kinds}
+
+
+def parts_of(reader: Reader, text: str, question: str = "") -> list[tuple[list[int], list[int]]]:
+    """The tokens of a question and of each window of a text behind it, none for a text that is too long. All windows
+    are full: the tail of a text says little by itself."""
+    first, *asked, last = reader.ids(question)
+    body = reader.ids(text)[1:-1]
+    number = windows(len(body), WINDOW, SHARED)
+    if number > MOST:
+        return []
+    starts = [k * max(0, len(body) - WINDOW) // max(1, number - 1) for k in range(number)]
+    return [([first, *asked[-ASKED:], last], [*body[at : at + WINDOW], last]) for at in starts]
 
 
 def together_with(doc: Doc, question: str, place: tuple[int, int] | None = None) -> Case | None:
@@ -65,6 +88,12 @@ def together_with(doc: Doc, question: str, place: tuple[int, int] | None = None)
     long. Raises DetectorError."""
     text = doc.text if place is None else doc.text[slice(*place)]
     return doc.once(("together", question, place), lambda: packaged_classifier().read(text, question))
+
+
+def source_odds(doc: Doc, text: str) -> float:
+    """Log-odds that a passage of a document tells of somebody private (`Classifier.source`), read once. Raises
+    DetectorError."""
+    return doc.once(("source", text), lambda: packaged_classifier().source(text))
 
 
 def is_whole(question: str) -> bool:
@@ -76,3 +105,10 @@ def is_whole(question: str) -> bool:
 def packaged_classifier() -> Classifier:
     """The classifier that ships with discreet, loaded on first use. Raises DetectorError."""
     return Classifier(packaged())
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return open_session(path)
+    except Exception as error:
+        raise DetectorError("the classifier's weights", type(error).__name__) from None

@@ -30,10 +30,10 @@ from discreet.core.records import PERSONS, Subject
 from discreet.guard.text.reply import NEVER, NOTHING, Case, inputs_of
 
 FOLDER = Path(__file__).parent / "data" / "reader"
-MODEL, WORDS, CLASSIFIER = "reader.onnx", "words.onnx", "classifier.onnx"
-"""The network, the vectors of words that it shares with `classifier.py`, and the network of that."""
+MODEL, WORDS, CLASSIFIER, SOURCES = "reader.onnx", "words.onnx", "classifier.onnx", "sources.onnx"
+"""The network, the vectors of words that it shares with `classifier.py`, and the networks of that."""
 TOKENIZER, CARD = "tokenizer.json", "reader.json"
-FILES = (MODEL, WORDS, CLASSIFIER, TOKENIZER)
+FILES = (MODEL, WORDS, CLASSIFIER, SOURCES, TOKENIZER)
 Floats = NDArray[np.float32]
 Windows = dict[bytes, dict[str, Floats]]
 """The outputs of the network by the tokens of a window."""

@@ -133,6 +133,7 @@ reader: $(STAMP) $(TEACHER)
 	$(BIN)/python -m benchmarks.reader.restore --classifier --state $(WORK)/classifier_before.pt
 	$(BIN)/python -m benchmarks.reader.classifier --data $(DATA) --refuse $(REFUSE) --start $(WORK)/classifier_before.pt \
 		--epochs 1 --rate 8e-5 --seed 7 --twice v1 v2 v4 v5 --state $(WORK)/classifier.pt
+	$(BIN)/python -m benchmarks.reader.sources --data $(DATA) --refuse $(REFUSE) --seed 2
 	$(BIN)/python -m benchmarks.reader.calibrate --data $(DATA)
 	$(BIN)/python -m benchmarks.reader.professional --data $(DATA)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.reader.rows import CLASSES, COUNTED, Row, edited, lines
 
 HERE = Path(__file__).parent / "assistants"
-CHOOSING = ("a3", "b2", "c2", "dw11", "lw2", "lw5", "lw8", "so13", "so7", "so8", "sw3", "v3", "v6")
+CHOOSING = ("a3", "b2", "c2", "dw11", "lw2", "lw5", "lw8", "so13", "so18", "so7", "so8", "sw3", "v3", "v6")
 """Writers who teach nothing: thresholds and recipes are chosen on them."""
 IN_QUESTION = ("own", "kin", "hypothetical", "fictional")
 """What may stand in the question alone."""

@@ -5,7 +5,7 @@
 It says which of `CASES` an answer is: a leak, or what else. Answers by writers teach it, requests and roles (`replies.py`), answers
 behind four questions each (`pairs`), and labelled or written passages behind a question that asks for a record, or behind none. What
 may be several cases teaches that it is one of them. Word embeddings stay MiniLM's, which the reader has too, so that both share them.
-A state that is there is taken instead of training. Two epochs take some 35 minutes on two cores.
+A state that is there is taken instead of training. Two epochs take some 35 minutes on two cores. `sources.py` comes next.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from discreet.guard.text.classifier import ASKED, WINDOW
-from discreet.guard.text.reader import CARD, CLASSIFIER, FOLDER
+from discreet.guard.text.reader import CARD, CLASSIFIER, FOLDER, SOURCES
 
 FOR_A_RECORD = (
     "What does the file say about this one?", "Summarise the record.", "Pull up the note please", "read me the next entry", "What happened?",
@@ -216,6 +216,7 @@ def export(model: Together, folder: Path, facts: dict[str, Any]) -> None:
     quantize_dynamic(str(full), str(folder / CLASSIFIER), weight_type=QuantType.QInt8, reduce_range=True, per_channel=True)
     fuse(folder / CLASSIFIER)
     full.unlink()
+    (folder / SOURCES).unlink(missing_ok=True)  # It says where in the file of before its weights lie: `sources.py` makes it again.
     card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     card["classifier"] = facts
     card["sha256"][CLASSIFIER] = hashlib.sha256((folder / CLASSIFIER).read_bytes()).hexdigest()

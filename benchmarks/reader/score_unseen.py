@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -50,28 +51,38 @@ def dressed(guards: Guards) -> Row:
 
 
 def framed(guards: Guards) -> Row:
-    """Answers out of sources that tell of nobody private: held with their sources unmarked, and marked as public."""
+    """Answers out of sources that tell of nobody private, and leaks out of such as do: held with their sources unmarked, with those of the
+    former marked as public, and without."""
+    ways: dict[str, Callable[[Row], tuple[str, ...]]] = {
+        "held": lambda row: tuple(row["sources"]), "held, public": lambda row: tuple(map(Public, row["sources"])), "held, no source": lambda row: ()}  # fmt: skip
     out: Row = {}
     for path in sorted(UNSEEN.glob("frames_*.jsonl")):
         rows = lines(path)
         for sort in [*sorted({row["sort"] for row in rows}), "all"]:
-            mine = [row for row in rows if sort in ("all", row["sort"])]
-            out[f"{path.stem.removeprefix('frames_')} {sort}"] = {name: share(guards[row["domain"]].check(Answer(
-                row["id"], row["answer"], sources=tuple(map(mark, row["sources"])), user_words=row["question"])).action != "safe" for row in mine)
-                for name, mark in (("held", str), ("held, public", Public))}  # fmt: skip
+            mine = [row for row in rows if row["sort"] == sort or (sort == "all" and row["sort"] != "leak")]
+            out[f"{path.stem.removeprefix('frames_')} {sort}"] = {
+                name: share(guards[row["domain"]].check(Answer(row["id"], row["answer"], sources=given(row), user_words=row["question"])).action != "safe"
+                            for row in mine) for name, given in ways.items() if sort != "leak" or name != "held, public"}  # fmt: skip
     return out
 
 
 def passages(data: Path, point: str) -> Row:
-    """Clusters and passages without attributes of the families that judge, layer 1 on."""
+    """Clusters and passages without attributes of the families that judge, layer 1 on; and clusters behind themselves as the source: what
+    is held without and not with it was taken for public."""
     where = places("judge")
     labels = {row["p"]: row for row in lines(HERE / "labels_judge.jsonl")}
     guards = {name: discreet.Guard(name, point=point) for name in ("medical", "law", "finance")}
     found: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+    behind: dict[str, list[bool]] = defaultdict(list)
     for one in texts(data, [where[p] for p in labels]):
         label = labels[one["passage"]]
         if label["cluster"] != "unclear":
-            verdict = guards[where[one["passage"]]["domain"]].check(one["text"])
+            guard = guards[where[one["passage"]]["domain"]]
+            verdict = guard.check(one["text"])
+            if label["cluster"] == "yes" and verdict.action != "safe":
+                known = guard.check(Answer("1", one["text"], sources=(one["text"],))).action == "safe"
+                behind[label["family"]].append(known)
+                behind["pooled"].append(known)
             found[label["family"]].append((label["cluster"], verdict.action, verdict.logit if verdict.logit is not None else 100.0))
     found["pooled"] = [row for rows in list(found.values()) for row in rows]
     out: Row = {}
@@ -79,6 +90,7 @@ def passages(data: Path, point: str) -> Row:
         by = {c: [(action, odds) for cluster, action, odds in rows if cluster == c] for c in ("yes", "one", "no")}
         out[family] = {c: {"flagged": share(a == "flag" for a, _ in of), "held": share(a != "safe" for a, _ in of)} for c, of in by.items()}
         yes, no = (np.array([odds for _, odds in by[c]]) for c in ("yes", "no"))
+        out[family]["held clusters taken for public behind themselves"] = share(behind[family])
         out[family]["AUROC"] = round(auroc(yes, no), 4) if len(yes) and len(no) else None
     return out
 

@@ -3,8 +3,9 @@
     python -m benchmarks.reader.sources --data DATA --refuse REFUSE.PY [--epochs 3] [--seed 1] [--state F] [--output FOLDER]
 
 The network stays as it is: what is taught are small products beside those of its last layers (LoRA; Hu and others, ICLR 2022) and a head,
-some 200,000 numbers, which `adapt.py` writes as a network of its own beside the classifier. Ten writers teach, each of whose answers comes out of two sources, one public and one a record (`pairs/brief_sources.md`), records that are told as
-examples, and real passages; whole, in pieces of one to four sentences, and such pieces of a record beside a sentence of a public source.
+some 200,000 numbers, which `adapt.py` writes as a network of its own beside the classifier. Fifteen writers teach, each of whose answers
+comes out of two sources, one public and one a record (`pairs/brief_sources.md`, `_too`), records that are told as examples, and real
+passages; whole, in pieces of one to four sentences, and such pieces beside a sentence of a public source.
 Three epochs take some ten minutes on two cores.
 """
 
@@ -37,7 +38,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from discreet.guard.text.classifier import WINDOW, parts_of
-from discreet.guard.text.reader import CARD, CLASSIFIER, FOLDER, SOURCES, packaged
+from discreet.guard.text.reader import CARD, CLASSIFIER, FOLDER, SOURCES, Reader
 
 FIRST, LAYERS, RANK, HIDDEN = 3, 6, 8, 32
 """The first layer that is taught, how many there are, the rank of what is added, and the width of the head."""
@@ -77,6 +78,13 @@ def piece(text: str, rng: random.Random, most: int = 4) -> str:
     return " ".join(told[at : at + size])
 
 
+def beside(text: str, public: str, rng: random.Random) -> str:
+    """A piece before or behind a sentence of a public source."""
+    both = [text, rng.choice(sentences(public))]
+    rng.shuffle(both)
+    return " ".join(both)
+
+
 def teaching(data: Path, refuse: Path, rng: random.Random) -> list[Source]:
     """All that teaches."""
     overlaps = shared_shingles(refuse)
@@ -87,9 +95,7 @@ def teaching(data: Path, refuse: Path, rng: random.Random) -> list[Source]:
     found = [Source(text, private, WHOLE) for private, texts in ((False, public), (True, records)) for text in texts]
     for private, texts in ((False, public), (True, records)):
         found += [Source(piece(text, rng), private, PIECE) for text in texts for _ in range(2)]
-        beside = [f"{piece(text, rng, 3)} {rng.choice(sentences(rng.choice(public)))}" for text in texts]
-        turned = [" ".join(reversed(sentences(text))) if rng.random() < 0.5 else text for text in beside]
-        found += [Source(text, private, PIECE) for text in turned]
+        found += [Source(beside(piece(text, rng, 3), rng.choice(public), rng), private, PIECE) for text in texts]
     real = [row for row in labelled(data, []) if row["teaches"] and not reserved(row["id"]) and overlaps(row["text"]) < 2]
     found += [Source(row["text"], said, REAL) for row in real if (said := _tells_of_somebody(row)) is not None]
     return [one for one in found if len(one.text.split()) > 7]
@@ -147,9 +153,9 @@ class Adapter(nn.Module):
 
 
 @torch.no_grad()
-def halfway(model: Together, texts: Sequence[str]) -> dict[str, list[np.ndarray]]:
+def halfway(model: Together, reader: Reader, texts: Sequence[str]) -> dict[str, list[np.ndarray]]:
     """What the layers that are not taught make of texts: (t, 384) of each window."""
-    reader, found = packaged(), dict[str, list[np.ndarray]]()
+    found = dict[str, list[np.ndarray]]()
     windows = sorted(((text, [*head, *tail]) for text in dict.fromkeys(texts) for head, tail in parts_of(reader, text)), key=lambda one: len(one[1]))
     for at in range(0, len(windows), 16):
         some = windows[at : at + 16]
@@ -237,7 +243,8 @@ def main() -> None:
         adapter.load_state_dict(torch.load(args.state))
         adapter.eval()
     else:
-        made = halfway(model, [one.text for one in told])
+        export(adapter, args.output, {"made": "untaught"})  # Without the file a reader does not open.
+        made = halfway(model, Reader(args.output), [one.text for one in told])
         windows = [(h, one.private, one.weight) for one in told for h in made.get(one.text, ())]
         print(f"{len(told)} texts, {sum(one.private for one in told)} of them private, {len(windows)} windows of at most {WINDOW} tokens", flush=True)
         fit(adapter, windows, epochs=args.epochs, rate=args.rate, seed=args.seed)

@@ -10,9 +10,10 @@ about somebody private may stand in a page about others. What tools give is neve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import islice
 
 from discreet.core.records import Public, Subject
 from discreet.guard.identifiers import Places, counts_directly
@@ -21,7 +22,7 @@ from discreet.guard.reading import Reading, as_somebody_else
 from discreet.guard.text.classifier import packaged_classifier, source_odds
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.known_names import words_of
-from discreet.guard.text.record import Fact, Words, fact_words, pieces
+from discreet.guard.text.record import Fact, Words, fact_words, pieces, shared
 from discreet.guard.text.reply import NOTHING
 
 _PUBLIC: Subject = "public"
@@ -35,6 +36,8 @@ out of which an answer tells. Chosen on three writers who taught nothing (`docs/
 _PART, _LEAK = 0.4, 2.0
 """The share of a passage up to which such sentences are a small part of it; and log-odds of the classifier from which
 on these look like a leak."""
+_MOST = 16
+"""Passages that nobody marked which are read at most: those beyond stay private."""
 _SHARED = 2
 """Words that a sentence shares with an answer which tells something out of it."""
 
@@ -46,7 +49,10 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
     values = {span: frozenset(words_of(text[span.start : span.end])) for span, subject in reading.direct
               if counts_directly(span, subject, policy)}
     told = {person: facts for person, facts in _facts(reading, policy) if facts}
-    public, other = _texts(reading) if told or values else ([], [])
+    if not (told or values):
+        return reading
+    facts = {fact for of in told.values() for fact in of}
+    public, other = _texts(reading, facts, frozenset().union(*values.values()))
     if not public:
         return reading
     pages, around = [Words(one) for one in public], [Words(one) for one in other]
@@ -70,11 +76,14 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
     return replace(found, seen=seen, behind=reading.behind if any(text in other for text in retrieved) else {})
 
 
-def _texts(reading: Reading) -> tuple[list[str], list[str]]:
-    """Public passages; and the other text of a request that is not the user's, without passages that are pasted in."""
+def _texts(reading: Reading, facts: Collection[Fact], names: frozenset[str]) -> tuple[list[str], list[str]]:
+    """Public passages; and the other text of a request that is not the user's, without passages that are pasted in.
+    Of passages that nobody marked those are read which hold a fact or a word of a name."""
     request = reading.request
     marked = [text for text in request.of("retrieved", "tool") if isinstance(text, Public)]
-    read = [text for text in request.of("retrieved") if not isinstance(text, Public) and _is_public(text, reading)]
+    unmarked = (text for text in request.of("retrieved") if not isinstance(text, Public))
+    telling = (text for text in unmarked if not names.isdisjoint(words_of(text)) or shared(facts, text))
+    read = [text for text in islice(telling, _MOST) if _is_public(text, reading)]
     public = [piece for text in (*marked, *read) for piece in pieces(text)]
     other = [text for text in request.of("retrieved", "tool") if not isinstance(text, Public) and text not in read]
     around = (reduce(lambda left, passage: left.replace(passage, " "), public, text) for text in request.around)

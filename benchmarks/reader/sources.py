@@ -3,7 +3,7 @@
     python -m benchmarks.reader.sources --data DATA --refuse REFUSE.PY [--epochs 3] [--seed 1] [--state F] [--output FOLDER]
 
 The network stays as it is: what is taught are small products beside those of its last layers (LoRA; Hu and others, ICLR 2022) and a head,
-some 200,000 numbers, which `adapt.py` writes as a network of its own beside the classifier. Fifteen writers teach, each of whose answers
+some 200,000 numbers, which `adapt.py` writes as a network of its own beside the classifier. Thirteen writers teach, each of whose answers
 comes out of two sources, one public and one a record (`pairs/brief_sources.md`, `_too`), records that are told as examples, and real
 passages; whole, in pieces of one to four sentences, and such pieces beside a sentence of a public source.
 Three epochs take some ten minutes on two cores.

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import islice
+from math import inf
 
 from discreet.core.records import Public, Subject
 from discreet.guard.identifiers import Places, counts_directly
@@ -30,9 +31,10 @@ _PUBLIC: Subject = "public"
 _NEARLY = 2 / 3
 """The share of what is told of a person that a passage must tell: the rest may be words that the reader takes for a
 fact, or that say it in another way."""
-_PAGE, _LINES = -2.0, -1.0
-"""Log-odds of telling of somebody private below which a passage is believed to be public: as a whole, and the sentences
-out of which an answer tells. Chosen on three writers who taught nothing (`docs/results/reader.md`)."""
+_PAGE, _LINES, _SECOND = -2.0, -1.0, 0.5
+"""Log-odds of telling of somebody private below which a passage is believed to be public: as a whole, also with that
+share of what the classifier would say of an answer that tells the same, and the sentences out of which the answer
+tells. Chosen on writers and real notes that taught nothing (`docs/results/reader.md`)."""
 _PART, _LEAK = 0.4, 2.0
 """The share of a passage up to which such sentences are a small part of it; and log-odds of the classifier from which
 on these look like a leak."""
@@ -98,10 +100,18 @@ def _is_public(text: str, reading: Reading) -> bool:
     mine = frozenset(fact_words(reading.doc.text))
     told = (doc.text[doc.tokens[a].start : doc.tokens[b - 1].end] for a, b in doc.sentences)
     lines = " ".join(one for one in told if len(mine.intersection(fact_words(one))) >= _SHARED)
-    if not lines or source_odds(doc, text) >= _PAGE or source_odds(doc, lines) >= _LINES:
+    page = source_odds(doc, text) if lines else inf
+    if page >= _PAGE or source_odds(doc, lines) >= _LINES:
         return False
-    case = None if len(lines) > _PART * len(text) else packaged_classifier().read(lines, "")
-    return case is None or case.tells < _LEAK
+    if page + _SECOND * _tells_of_somebody(text) >= _PAGE:
+        return False
+    return len(lines) > _PART * len(text) or _tells_of_somebody(lines) < _LEAK
+
+
+def _tells_of_somebody(text: str) -> float:
+    """Log-odds that a text tells something of somebody private, were it an answer."""
+    case = packaged_classifier().read(text, "")
+    return inf if case is None else case.tells
 
 
 def _facts(reading: Reading, policy: Policy) -> Iterator[tuple[str, tuple[Fact, ...]]]:

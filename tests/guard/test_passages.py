@@ -36,17 +36,18 @@ def test_what_the_application_retrieves_can_be_public_as_a_whole_but_not_what_it
 
 
 NOVEL = (
-    "Old Matthias had been the ferryman at Kestrel Point for forty years when the letter came. \"They say I am to stop,\" "
-    "he told his daughter Ilse, and laid it beside the lamp. He was seventy-three, a widower, and since the winter his "
-    "hands had shaken so that he could no longer tie the mooring rope. Ilse, who kept the post office and had buried a "
-    "husband of her own, read it twice. \"It is only the diabetes, Father. Dr Amsel will write to them.\" But the old man "
-    "was already looking out at the water.")
-OF_IT = ("Because he can no longer work the ferry. Matthias, a 73-year-old widower who has run the ferry at Kestrel Point "
-         "for forty years, has diabetes and hands that shake. He lives with his daughter Ilse, a widow who keeps the post "
-         "office.")
-RECORD = ("Home visit 12/3. Matthias Brandt, 73, widower, ferryman at Kestrel Point for 40 yrs, T2DM, tremor both hands, "
-          "can't tie the mooring rope any more. Lives with daughter Ilse (postmistress, widowed). Council letter re "
-          "licence. Ref OT, bloods next week. He asked me not to tell the council.")
+    "Old Matthias had been the ferryman at Kestrel Point for forty years when the letter came. \"They say I am to "
+    "stop,\" he told his daughter Ilse, and laid it beside the lamp. He was seventy-three, a widower, and since the "
+    "winter his hands had shaken so that he could no longer tie the mooring rope. Ilse, who kept the post office and "
+    "had buried a husband of her own, read it twice. \"It is only the diabetes, Father. Dr Amsel will write to them.\" "
+    "But the old man was already looking out at the water.")
+OF_IT = (
+    "Because he can no longer work the ferry. Matthias, a 73-year-old widower who has run the ferry at Kestrel Point for "
+    "forty years, has diabetes and hands that shake. He lives with his daughter Ilse, a widow who keeps the post office.")
+RECORD = (
+    "Home visit 12/3. Matthias Brandt, 73, widower, ferryman at Kestrel Point for 40 yrs, T2DM, tremor both hands, can't "
+    "tie the mooring rope any more. Lives with daughter Ilse (postmistress, widowed). Council letter re licence. Ref OT, "
+    "bloods next week. He asked me not to tell the council.")
 MEDICAL = Guard("medical", point="balanced")
 
 

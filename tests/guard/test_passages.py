@@ -42,12 +42,13 @@ NOVEL = (
     "had buried a husband of her own, read it twice. \"It is only the diabetes, Father. Dr Amsel will write to them.\" "
     "But the old man was already looking out at the water.")
 OF_IT = (
-    "Because he can no longer work the ferry. Matthias, a 73-year-old widower who has run the ferry at Kestrel Point for "
-    "forty years, has diabetes and hands that shake. He lives with his daughter Ilse, a widow who keeps the post office.")
+    "Because he can no longer work the ferry. Matthias, a 73-year-old widower who has run the ferry at Kestrel Point "
+    "for forty years, has diabetes and hands that shake. He lives with his daughter Ilse, a widow who keeps the post "
+    "office.")
 RECORD = (
-    "Home visit 12/3. Matthias Brandt, 73, widower, ferryman at Kestrel Point for 40 yrs, T2DM, tremor both hands, can't "
-    "tie the mooring rope any more. Lives with daughter Ilse (postmistress, widowed). Council letter re licence. Ref OT, "
-    "bloods next week. He asked me not to tell the council.")
+    "Home visit 12/3. Matthias Brandt, 73, widower, ferryman at Kestrel Point for 40 yrs, T2DM, tremor both hands, "
+    "can't tie the mooring rope any more. Lives with daughter Ilse (postmistress, widowed). Council letter re licence. "
+    "Ref OT, bloods next week. He asked me not to tell the council.")
 MEDICAL = Guard("medical", point="balanced")
 
 

@@ -70,6 +70,19 @@ def test_a_line_about_somebody_private_in_a_novel_stays_one(line: str) -> None:
     assert MEDICAL.check(Answer("1", line, user_words="What happened?", sources=(page,))).action == "flag"
 
 
+@pytest.mark.parametrize("row", [
+    "患者Priya Nair，52岁，奥马哈律师，已婚，育有两子。自母亲去世后饮酒。2019年HIV阳性，治疗中。",
+    "id;name;age;town;job;children;dx\n17;Priya Nair;52;Omaha;litigator;2;HIV\n18;Tom Okafor;34;Leeds;welder;0;alcohol",
+    '[{"name": "Priya Nair", "age": 52, "city": "Omaha", "job": "litigator", "children": 2, "dx": "HIV"}]'])
+def test_rows_and_other_languages_are_not_read_as_public(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.guard.passages.source_odds", lambda *_: -9.0)
+    monkeypatch.setattr("discreet.guard.passages._tells_of_somebody", lambda *_: -9.0)
+    said = "Priya Nair is a 52-year-old litigator from Omaha with two children."
+    assert MEDICAL.check(Answer("1", said, user_words="Who is she?", sources=(row,))).action == "flag"
+    assert MEDICAL.check(Answer("1", said, user_words="Who is she?", sources=(f"It was told that {said}",))
+                         ).action == "safe"
+
+
 def test_what_tools_give_is_not_read_as_public() -> None:
     given = Answer("1", OF_IT, user_words="Why did the letter come?", conversation=(Turn("tool", NOVEL),))
     assert MEDICAL.check(given).action == "flag"

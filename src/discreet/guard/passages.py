@@ -23,6 +23,8 @@ from discreet.guard.reading import Reading, as_somebody_else
 from discreet.guard.text.classifier import packaged_classifier, source_odds
 from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.known_names import words_of
+from discreet.guard.text.language import guess_language
+from discreet.guard.text.reader import RECORD
 from discreet.guard.text.record import Fact, Words, fact_words, pieces, shared
 from discreet.guard.text.reply import NOTHING
 
@@ -97,6 +99,9 @@ def _is_public(text: str, reading: Reading) -> bool:
     private: as a whole, and the sentences by themselves out of which the answer tells. Where these are a small part of
     it, they must not look like a leak either."""
     doc = reading.request.docs[text]
+    rows = RECORD in doc.text or text.lstrip().startswith(("{", "[{"))
+    if rows or not guess_language(doc).english:  # Such taught nothing.
+        return False
     mine = frozenset(fact_words(reading.doc.text))
     told = (doc.text[doc.tokens[a].start : doc.tokens[b - 1].end] for a, b in doc.sentences)
     lines = " ".join(one for one in told if len(mine.intersection(fact_words(one))) >= _SHARED)

@@ -50,7 +50,7 @@ _OF_KNOWN = -3.3
 _HOUSE = re.compile(r"\b(?:branch|chambers|clinic|office|practice|premises|shop|studio|surgery|workshop)\b",
                     re.IGNORECASE)
 """Where somebody works whose address may be said."""
-_SURE, _GIVEN = 0.9, 0.6
+_SURE, _GIVEN = 0.9, 0.7
 """From this probability on a name that only the reader sees is a name; and one that is known as a given name: those of
 some peoples it sees less surely ("Only Kwame")."""
 _CODE = re.compile(r"\b(?=[\w-]*\d)[A-Z\d-]+(?: (?:[A-Z]*\d[A-Z\d]*|[A-Z]{2})\b)?")

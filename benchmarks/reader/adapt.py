@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from benchmarks.reader.fuse import PARTS, _drop_unused, _sort
+from benchmarks.reader.fuse import PARTS, drop_unused, sort_steps
 from onnx import TensorProto, external_data_helper, helper, numpy_helper
 
 WIDTH, WIDE = 384, 1536
@@ -40,8 +40,8 @@ def adapted(classifier: Path, path: Path, taught: Mapping[str, np.ndarray], firs
         for product, where in _WHERE.items():
             _beside(graph, layer, product, _read_by(made, f"{prefix}{where}/MatMul_quant"), f"{prefix}{where}/Add_output_0")
     _head(graph, f"/model/t/encoder/layer.{layers - 1}/output/LayerNorm/LayerNormalization_output_0")
-    _drop_unused(graph)
-    _sort(graph)
+    drop_unused(graph)
+    sort_steps(graph)
     _point_at(graph, classifier)
     onnx.save(model, str(path))
     onnx.checker.check_model(str(path))

@@ -32,8 +32,8 @@ def fuse(path: Path) -> None:
         _length(graph)
     for name in found:
         _fuse_layer(graph, made, name.removesuffix("query/Add_output_0"))
-    _drop_unused(graph)
-    _sort(graph)
+    drop_unused(graph)
+    sort_steps(graph)
     if not any(one.domain == CONTRIB for one in model.opset_import):
         model.opset_import.append(helper.make_opsetid(CONTRIB, 1))
     onnx.checker.check_model(model)
@@ -97,7 +97,7 @@ def _mask(graph: Any, made: dict[str, Any], prefix: str) -> str | None:
     return added[0] if added else None
 
 
-def _drop_unused(graph: Any) -> None:
+def drop_unused(graph: Any) -> None:
     """Remove the steps and weights that no output needs any more."""
     needed, made = [one.name for one in graph.output], {output: node for node in graph.node for output in node.output}
     kept, seen = set[str](), set[int]()
@@ -114,7 +114,7 @@ def _drop_unused(graph: Any) -> None:
         field.extend(keep)
 
 
-def _sort(graph: Any) -> None:
+def sort_steps(graph: Any) -> None:
     """Each step behind those whose outputs it takes."""
     done = {one.name for one in (*graph.input, *graph.initializer)} | {""}
     left, ordered = list(graph.node), list[Any]()

@@ -24,12 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from benchmarks.reader.adapt import PRODUCTS, adapted, name_of
+from benchmarks.reader.adapt import PRODUCTS, WIDTH, adapted, name_of
 from benchmarks.reader.answers import CHOOSING
 from benchmarks.reader.canaries import reserved
 from benchmarks.reader.classifier import Together
 from benchmarks.reader.corpus import labelled
 from benchmarks.reader.export import write_card
+from benchmarks.reader.fuse import HEADS
 from benchmarks.reader.passages import shared_shingles
 from benchmarks.reader.replies import PAIRS
 from benchmarks.reader.restore import restored_classifier
@@ -122,9 +123,9 @@ class Adapter(nn.Module):
         self.added = nn.ParameterDict({
             f"{name_of(layer, product)} {side}": nn.Parameter(torch.randn(into, RANK) / math.sqrt(into) if side == "down" else torch.zeros(RANK, out))
             for layer in range(FIRST, LAYERS) for product, (into, out) in PRODUCTS.items() for side in ("down", "up")})  # fmt: skip
-        self.look = nn.Linear(384, 2)
+        self.look = nn.Linear(WIDTH, 2)
         self.look.load_state_dict(of.att.state_dict())
-        self.narrow, self.says = nn.Linear(3 * 384, HIDDEN), nn.Linear(HIDDEN, 1)
+        self.narrow, self.says = nn.Linear(3 * WIDTH, HIDDEN), nn.Linear(HIDDEN, 1)
         self.layers, self.drop = [of.t.encoder.layer[k] for k in range(FIRST, LAYERS)], nn.Dropout(0.1)
 
     def forward(self, h: Tensor, mask: Tensor) -> Tensor:
@@ -143,9 +144,9 @@ class Adapter(nn.Module):
             return out
 
         one, (n, t, _) = layer.attention.self, h.shape
-        query, key, value = (product(name, getattr(one, name), h).view(n, t, 12, 32).transpose(1, 2) for name in ("query", "key", "value"))
+        query, key, value = (product(name, getattr(one, name), h).view(n, t, HEADS, -1).transpose(1, 2) for name in ("query", "key", "value"))
         seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=(mask > 0)[:, None, None, :])
-        context = seen.transpose(1, 2).reshape(n, t, 384)
+        context = seen.transpose(1, 2).reshape(n, t, WIDTH)
         h = layer.attention.output.LayerNorm(product("context", layer.attention.output.dense, context) + h)
         wide = functional.gelu(product("wide", layer.intermediate.dense, h))
         out: Tensor = layer.output.LayerNorm(product("narrow", layer.output.dense, wide) + h)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import islice
 from math import inf
+from typing import NamedTuple
 
 from discreet.core.records import Public, Subject
 from discreet.guard.identifiers import Places, counts_directly
@@ -25,7 +26,7 @@ from discreet.guard.text.direct.detect import DirectSpan
 from discreet.guard.text.known_names import words_of
 from discreet.guard.text.language import guess_language
 from discreet.guard.text.reader import RECORD
-from discreet.guard.text.record import Fact, Words, fact_words, pieces, shared
+from discreet.guard.text.record import Fact, Words, fact_words, pieces
 from discreet.guard.text.reply import NOTHING
 
 _PUBLIC: Subject = "public"
@@ -55,19 +56,17 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
     told = {person: facts for person, facts in _facts(reading, policy) if facts}
     if not (told or values):
         return reading
-    facts = {fact for of in told.values() for fact in of}
-    public, other = _texts(reading, facts, frozenset().union(*values.values()))
+    public, other = _pages(reading, {fact for of in told.values() for fact in of}, frozenset().union(*values.values()))
     if not public:
         return reading
-    pages, around = [Words(one) for one in public], [Words(one) for one in other]
-    named, beside = [frozenset(words_of(one)) for one in public], [frozenset(words_of(one)) for one in other]
-    persons = {person for person, facts in told.items() if not any(one.tells(fact) for one in around for fact in facts)
-               and any(_tells(one, facts) for one in pages)}
+    pages = [one.words for one in public]
+    persons = {person for person, of in told.items() if not any(one.words.tells(fact) for one in other for fact in of)
+               and any(_tells(one, of) for one in pages)}
     # Whoever is described as a passage does is whom it is about; a name alone, behind a fact of which no passage tells,
     # need not be.
     further, bearers = _told_further(reading, pages) - persons, _bearers(reading, values)
-    spans = {span for span, value in values.items() if value and any(value <= one for one in named)
-             and all(value.isdisjoint(one) for one in beside) and further.isdisjoint(bearers[span])}
+    spans = {span for span, value in values.items() if value and any(value <= one.names for one in public)
+             and all(value.isdisjoint(one.names) for one in other) and further.isdisjoint(bearers[span])}
     attributes = tuple(replace(a, subject=_PUBLIC, why=f"{a.why}; stands in a public passage", overruled=True)
                        if a.person in persons else a for a in reading.attributes)
     direct = tuple((span, _PUBLIC if span in spans else subject) for span, subject in reading.direct)
@@ -76,22 +75,37 @@ def told_by_passages(reading: Reading, policy: Policy) -> Reading:
         return found
     # All that is told stands in public passages: what the text as a whole looks like says no more.
     seen = replace(as_somebody_else(reading.seen, _PUBLIC), case=NOTHING, together=None, asked=False)
-    retrieved = reading.request.of("retrieved", "tool")
-    return replace(found, seen=seen, behind=reading.behind if any(text in other for text in retrieved) else {})
+    given, retrieved = {one.text for one in other}, reading.request.of("retrieved", "tool")
+    return replace(found, seen=seen, behind=reading.behind if any(text in given for text in retrieved) else {})
 
 
-def _texts(reading: Reading, facts: Collection[Fact], names: frozenset[str]) -> tuple[list[str], list[str]]:
+class _Page(NamedTuple):
+    """A text, the words of its facts and those of its names."""
+
+    text: str
+    words: Words
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> _Page:
+        return cls(text, Words(text), frozenset(words_of(text)))
+
+
+def _pages(reading: Reading, facts: Collection[Fact], names: frozenset[str]) -> tuple[list[_Page], list[_Page]]:
     """Public passages; and the other text of a request that is not the user's, without passages that are pasted in.
     Of passages that nobody marked those are read which hold a fact or a word of a name."""
     request = reading.request
-    marked = [text for text in request.of("retrieved", "tool") if isinstance(text, Public)]
-    unmarked = (text for text in request.of("retrieved") if not isinstance(text, Public))
-    telling = (text for text in unmarked if not names.isdisjoint(words_of(text)) or shared(facts, text))
-    read = [text for text in islice(telling, _MOST) if _is_public(text, reading)]
-    public = [piece for text in (*marked, *read) for piece in pieces(text)]
-    other = [text for text in request.of("retrieved", "tool") if not isinstance(text, Public) and text not in read]
-    around = (reduce(lambda left, passage: left.replace(passage, " "), public, text) for text in request.around)
-    return public, [*other, *around]
+    retrieved = request.of("retrieved", "tool")
+    marked = [_Page.of(piece) for text in retrieved if isinstance(text, Public) for piece in pieces(text)]
+    unmarked = [_Page.of(text) for text in request.of("retrieved") if not isinstance(text, Public)]
+    telling = (one for one in unmarked if not names.isdisjoint(one.names) or any(map(one.words.tells, facts)))
+    read = {one.text for one in islice(telling, _MOST) if _is_public(one.text, reading)}
+    public = [*marked, *(one for one in unmarked if one.text in read)]
+    if not public:
+        return [], []
+    tools = [_Page.of(text) for text in request.of("tool") if not isinstance(text, Public) and text not in read]
+    around = (reduce(lambda left, one: left.replace(one.text, " "), public, text) for text in request.around)
+    return public, [*(one for one in unmarked if one.text not in read), *tools, *map(_Page.of, around)]
 
 
 def _is_public(text: str, reading: Reading) -> bool:
